@@ -1,0 +1,100 @@
+//! Event time: a point on the line that records and watermarks share.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A point in event time: milliseconds since 1970-01-01T00:00:00Z, negative before it.
+///
+/// `i64::MIN` is no timestamp. It is the mark of a record *without* one, so that a record carries
+/// its time in eight bytes; [`Timestamp::from_millis`] refuses it where it enters.
+///
+/// # Examples
+///
+/// ```
+/// use millstream_core::Timestamp;
+///
+/// let noon = Timestamp::from_millis(43_200_000)?;
+/// assert_eq!(noon.millis(), 43_200_000);
+/// assert!(Timestamp::from_millis(i64::MIN).is_err());
+/// # Ok::<(), millstream_core::ReservedTimestamp>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "i64", into = "i64")]
+pub struct Timestamp(i64);
+
+/// `i64::MIN` was given as a timestamp; it stands for "no timestamp".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "timestamp {} is reserved: it stands for a record without a timestamp",
+    i64::MIN
+)]
+pub struct ReservedTimestamp;
+
+impl Timestamp {
+    /// The latest time. A watermark of this value is the final one: no record follows it.
+    pub const MAX: Self = Self(i64::MAX);
+    /// The earliest time that a record or a watermark can have.
+    pub const MIN: Self = Self(i64::MIN + 1);
+
+    /// The time `millis` milliseconds after the epoch.
+    ///
+    /// # Errors
+    ///
+    /// [`ReservedTimestamp`] for `i64::MIN`.
+    pub const fn from_millis(millis: i64) -> Result<Self, ReservedTimestamp> {
+        if millis == i64::MIN {
+            Err(ReservedTimestamp)
+        } else {
+            Ok(Self(millis))
+        }
+    }
+
+    /// Milliseconds since the epoch.
+    pub const fn millis(self) -> i64 {
+        self.0
+    }
+
+    /// Whether a watermark of this time is the final one.
+    pub const fn is_final(self) -> bool {
+        self.0 == i64::MAX
+    }
+
+    pub(crate) const fn trusted(millis: i64) -> Self {
+        Self(millis)
+    }
+}
+
+impl TryFrom<i64> for Timestamp {
+    type Error = ReservedTimestamp;
+
+    fn try_from(millis: i64) -> Result<Self, Self::Error> {
+        Self::from_millis(millis)
+    }
+}
+
+impl From<Timestamp> for i64 {
+    fn from(timestamp: Timestamp) -> Self {
+        timestamp.0
+    }
+}
+
+impl fmt::Debug for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}ms", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mark_of_no_timestamp_is_refused() {
+        assert_eq!(Timestamp::from_millis(i64::MIN), Err(ReservedTimestamp));
+        assert_eq!(Timestamp::from_millis(i64::MIN + 1), Ok(Timestamp::MIN));
+        assert_eq!(Timestamp::from_millis(i64::MAX), Ok(Timestamp::MAX));
+        let bytes = rmp_serde::to_vec(&i64::MIN).unwrap();
+        assert!(rmp_serde::from_slice::<Timestamp>(&bytes).is_err());
+    }
+}
