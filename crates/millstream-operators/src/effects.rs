@@ -1,0 +1,84 @@
+//! What an operator wants done, written down instead of done.
+
+use millstream_core::{Data, Stamped};
+
+use crate::{NoTimer, SideBuffers, SideOutput, TimerEdit};
+
+/// The sheet on which an operator writes what it wants done: records, side outputs, timers, counts.
+///
+/// The runtime carries it out after the call, the harness compares it, and the operator knows
+/// neither.
+///
+/// # Ordering
+///
+/// Records leave in the order in which they were written. Records of a side output keep their order
+/// among themselves; nothing is said about their order against the main output.
+pub struct Effects<Out, P = NoTimer> {
+    records: Vec<Stamped<Out>>,
+    sides: SideBuffers,
+    timers: Vec<TimerEdit<P>>,
+    counts: Vec<(&'static str, u64)>,
+    more: bool,
+}
+
+impl<Out: Data, P> Effects<Out, P> {
+    /// An empty sheet, with buffers for the side outputs that something reads.
+    pub fn new(sides: SideBuffers) -> Self {
+        Self { records: Vec::new(), sides, timers: Vec::new(), counts: Vec::new(), more: false }
+    }
+
+    /// Sends a record on.
+    #[inline]
+    pub fn emit(&mut self, record: Stamped<Out>) {
+        self.records.push(record);
+    }
+
+    /// Sends a record to a side output; if nothing reads it the record is dropped and counted.
+    pub fn side<T: Data>(&mut self, output: &SideOutput<T>, record: Stamped<T>) {
+        self.sides.push(output, record);
+    }
+
+    /// Sets or deletes a timer.
+    pub fn timer(&mut self, edit: TimerEdit<P>) {
+        self.timers.push(edit);
+    }
+
+    /// Adds to a counter of the task that shows under this name in its metrics.
+    pub fn count(&mut self, name: &'static str, n: u64) {
+        match self.counts.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, count)) => *count += n,
+            None => self.counts.push((name, n)),
+        }
+    }
+
+    /// Says that work is left: [`Operator::more`](crate::Operator::more) is called before the next
+    /// element of the input, when there is room for what it will make.
+    pub fn more(&mut self) {
+        self.more = true;
+    }
+
+    /// The records written so far, for whoever carries them out.
+    pub fn records(&mut self) -> &mut Vec<Stamped<Out>> {
+        &mut self.records
+    }
+
+    /// The side outputs written so far.
+    pub fn sides(&mut self) -> &mut SideBuffers {
+        &mut self.sides
+    }
+
+    /// The timer edits written so far, in order.
+    pub fn timers(&mut self) -> &mut Vec<TimerEdit<P>> {
+        &mut self.timers
+    }
+
+    /// The counts written so far.
+    pub fn counts(&mut self) -> &mut Vec<(&'static str, u64)> {
+        &mut self.counts
+    }
+
+    /// Whether the operator has said that work is left, since this was last asked.
+    pub fn take_more(&mut self) -> bool {
+        std::mem::take(&mut self.more)
+    }
+}

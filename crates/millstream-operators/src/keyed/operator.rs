@@ -1,0 +1,115 @@
+//! The operator behind every rule: one table of states, results for each record or at the end.
+
+use millstream_core::{Epoch, Failure, Keyed, Stamped, TaskInfo};
+
+use super::Rule;
+use crate::state::{KeyedTable, Stored};
+use crate::{Effects, NoTimer, Operator, Restored, Snapshot, SnapshotError};
+
+/// When results go out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Emit {
+    /// One for each record, at its time.
+    EachRecord,
+    /// One for each key when the input ends, without a timestamp; by key group, and within a group
+    /// in the order in which the keys appeared.
+    AtEnd,
+}
+
+/// Results given out between two looks of the task at its room.
+const RESULTS_PIECE: usize = 1_024;
+
+/// Keeps a state for each key and applies a [`Rule`] to it.
+///
+/// # Ordering
+///
+/// Results of one key keep the order of its records.
+///
+/// # On recovery
+///
+/// The states of all keys come back, with the order in which they appeared.
+pub struct KeyedOperator<R: Rule> {
+    rule: R,
+    emit: Emit,
+    table: KeyedTable<R::Key, R::State>,
+    results: Vec<(R::Key, R::State)>,
+}
+
+impl<R: Rule> KeyedOperator<R> {
+    /// An operator for the keys that a task owns.
+    pub fn new(task: &TaskInfo, emit: Emit, rule: R) -> Self {
+        let range = task.key_groups.range(task.subtask, task.parallelism);
+        let table = KeyedTable::new(task.key_groups, range);
+        Self { rule, emit, table, results: Vec::new() }
+    }
+}
+
+impl<R: Rule> Operator for KeyedOperator<R> {
+    type In = Keyed<R::Key, R::Value>;
+    type Out = R::Out;
+    type Timer = NoTimer;
+
+    #[inline]
+    fn on_record(
+        &mut self,
+        record: Stamped<Self::In>,
+        out: &mut Effects<R::Out>,
+    ) -> Result<(), Failure> {
+        let at = record.with(());
+        let Keyed { hash, key, value } = record.value;
+        let state = self.table.entry_with(hash, &key, || self.rule.first())?;
+        match self.emit {
+            Emit::EachRecord => out.emit(at.with(self.rule.update(&key, state, value))),
+            Emit::AtEnd => self.rule.absorb(&key, state, value),
+        }
+        Ok(())
+    }
+
+    fn on_end(&mut self, out: &mut Effects<R::Out>) -> Result<(), Failure> {
+        if self.emit == Emit::AtEnd {
+            out.more();
+        }
+        Ok(())
+    }
+
+    fn more(&mut self, out: &mut Effects<R::Out>) -> Result<(), Failure> {
+        if self.table.drain_in_order(RESULTS_PIECE, &mut self.results) {
+            out.more();
+        }
+        for (key, state) in self.results.drain(..) {
+            if let Some(result) = self.rule.result(key, state) {
+                out.emit(Stamped::new(result));
+            }
+        }
+        Ok(())
+    }
+
+    fn freeze(&mut self, epoch: Epoch) -> Result<(), Failure> {
+        Ok(self.table.begin_capture(epoch)?)
+    }
+
+    fn snapshot(&mut self, entries: usize, snapshot: &mut Snapshot) -> Result<bool, Failure> {
+        let left = self.table.sweep(entries);
+        for captured in self.table.take_captured() {
+            snapshot.keyed(captured.group, captured.entries);
+        }
+        Ok(!left)
+    }
+
+    fn abandon(&mut self, epoch: Epoch) {
+        if self.table.capturing().is_some_and(|open| open <= epoch) {
+            drop(self.table.abandon_capture());
+        }
+    }
+
+    fn restore(&mut self, piece: &Restored<'_>) -> Result<(), Failure> {
+        let group = piece.group.ok_or(SnapshotError::Kind {
+            found: "a whole operator",
+            expected: "key groups",
+        })?;
+        for stored in piece.read::<Vec<Stored<R::Key, R::State>>>()? {
+            self.table.restore(group, stored)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,221 @@
+//! The tree of one key group: leaves that hold entries, branches of eight.
+
+use std::array;
+
+use hashbrown::HashTable;
+
+use super::entry::Entry;
+
+/// How many entries a leaf has when it becomes a branch of eight leaves: those that fit into 4,096
+/// places.
+pub const LEAF_ENTRIES: usize = 3_584;
+
+/// How many times a leaf can be split on the way to a key. Eight levels have room for sixteen million
+/// leaves a group.
+pub const MAX_DEPTH: u32 = 8;
+
+/// A removal leaves at least one place in so many in use, once there are `SHRINK_ABOVE` places.
+const SPARSE: usize = 8;
+const SHRINK_ABOVE: usize = 64;
+
+const FAN_OUT: usize = 1 << DIGIT_BITS;
+const DIGIT_BITS: u32 = 3;
+/// A leaf takes its tags from this many bits at the top of a hash.
+const TAG_BITS: u32 = 7;
+
+pub(super) type Leaf<K, V> = HashTable<Entry<K, V>>;
+
+pub(super) enum Node<K, V> {
+    Leaf(Leaf<K, V>),
+    Branch(Box<[Self; FAN_OUT]>),
+}
+
+/// The part of the line that a leaf covers: an eighth of its parent's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Span {
+    pub(super) start: u64,
+    depth: u32,
+}
+
+/// The point of the line at which a key with this table hash stands.
+#[inline]
+pub(super) const fn point(table_hash: u64) -> u64 {
+    table_hash << TAG_BITS
+}
+
+/// Which of the eight parts of a branch at this depth a point lies in.
+#[inline]
+const fn digit(point: u64, depth: u32) -> usize {
+    (point << (depth * DIGIT_BITS) >> (u64::BITS - DIGIT_BITS)) as usize
+}
+
+impl Span {
+    /// The span of a leaf at this depth that has this point.
+    #[inline]
+    const fn of(point: u64, depth: u32) -> Self {
+        let start = match u64::MAX.checked_shl(u64::BITS - DIGIT_BITS * depth) {
+            Some(mask) => point & mask,
+            None => 0,
+        };
+        Self { start, depth }
+    }
+
+    /// Where the next span starts; nothing if this one reaches to the end of the line.
+    pub(super) const fn end(self) -> Option<u64> {
+        match 1_u64.checked_shl(u64::BITS - DIGIT_BITS * self.depth) {
+            Some(width) => self.start.checked_add(width),
+            None => None,
+        }
+    }
+}
+
+impl<K, V> Node<K, V> {
+    pub(super) fn new() -> Self {
+        Self::Leaf(HashTable::new())
+    }
+
+    /// The leaf that has a point, and its span.
+    #[inline]
+    pub(super) fn leaf(&self, point: u64) -> (&Leaf<K, V>, Span) {
+        let (mut node, mut depth) = (self, 0);
+        loop {
+            match node {
+                Self::Leaf(leaf) => return (leaf, Span::of(point, depth)),
+                Self::Branch(parts) => node = &parts[digit(point, depth)],
+            }
+            depth += 1;
+        }
+    }
+
+    /// The leaf that has a point, and its span.
+    #[inline]
+    pub(super) fn leaf_mut(&mut self, point: u64) -> (&mut Leaf<K, V>, Span) {
+        let (mut node, mut depth) = (self, 0);
+        loop {
+            match node {
+                Self::Leaf(leaf) => return (leaf, Span::of(point, depth)),
+                Self::Branch(parts) => node = &mut parts[digit(point, depth)],
+            }
+            depth += 1;
+        }
+    }
+
+    /// The leaf that has a point, with room for one more entry: then it will not rearrange itself
+    /// while the entry is put in. If room must be made, `prepare` sees the leaf just before.
+    #[inline]
+    pub(super) fn leaf_with_room(
+        &mut self,
+        point: u64,
+        leaf_entries: usize,
+        mut prepare: impl FnMut(&mut Leaf<K, V>, Span),
+    ) -> &mut Leaf<K, V> {
+        let (mut node, mut depth) = (self, 0);
+        loop {
+            if let Self::Leaf(leaf) = node
+                && leaf.len() == leaf.capacity()
+            {
+                prepare(leaf, Span::of(point, depth));
+                node.make_room(depth, leaf_entries);
+            }
+            match node {
+                Self::Leaf(leaf) => return leaf,
+                Self::Branch(parts) => node = &mut parts[digit(point, depth)],
+            }
+            depth += 1;
+        }
+    }
+
+    #[cold]
+    fn make_room(&mut self, depth: u32, leaf_entries: usize) {
+        let Self::Leaf(leaf) = self else { return };
+        if leaf.len() < leaf_entries || depth == MAX_DEPTH {
+            leaf.reserve(1, Entry::table_hash);
+            return;
+        }
+        // An eighth each, and enough above it that few of them must grow at once.
+        let share = leaf.len() / FAN_OUT;
+        let mut parts: [_; FAN_OUT] =
+            array::from_fn(|_| HashTable::with_capacity(share + share / 4));
+        for entry in leaf.drain() {
+            let hash = entry.table_hash();
+            parts[digit(point(hash), depth)].insert_unique(hash, entry, Entry::table_hash);
+        }
+        *self = Self::Branch(Box::new(parts.map(Self::Leaf)));
+    }
+}
+
+/// Whether a leaf is so empty that it should give memory back.
+pub(super) fn is_sparse<K, V>(leaf: &Leaf<K, V>) -> bool {
+    leaf.capacity() > SHRINK_ABOVE && leaf.len() < leaf.capacity() / SPARSE
+}
+
+/// Gives memory back, leaving room to grow by as much again.
+pub(super) fn shrink<K, V>(leaf: &mut Leaf<K, V>) {
+    leaf.shrink_to(2 * leaf.len(), Entry::table_hash);
+}
+
+#[cfg(test)]
+mod tests {
+    use millstream_core::KeyHash;
+
+    use super::*;
+
+    #[test]
+    fn spans_lie_side_by_side_from_one_end_of_the_line_to_the_other() {
+        for depth in 0..4 {
+            let mut next = Some(0);
+            for number in 0..FAN_OUT.pow(depth) {
+                let start = next.unwrap();
+                let span = Span::of(start, depth);
+                assert_eq!(span.start, start);
+                next = span.end();
+                let last = next.map_or(u64::MAX, |end| end - 1);
+                assert_eq!(Span::of(last, depth), span);
+                if depth > 0 {
+                    assert_eq!(digit(start, depth - 1), number % FAN_OUT);
+                    assert_eq!(digit(last, depth - 1), number % FAN_OUT);
+                }
+            }
+            assert_eq!(next, None);
+        }
+    }
+
+    #[test]
+    fn the_way_down_uses_no_bit_that_a_leaf_uses() {
+        // Neither the seven at the top nor the twelve that choose among 4,096 places.
+        let deepest = u64::BITS - TAG_BITS - MAX_DEPTH * DIGIT_BITS;
+        assert!(deepest >= 12);
+        assert_eq!(point(0xFE00_0000_0000_0000), 0);
+        assert_eq!(digit(point(0x01C0_0000_0000_0000), 0), 7);
+    }
+
+    #[test]
+    fn growing_never_moves_more_entries_than_a_leaf_has() {
+        fn walk<K, V>(node: &Node<K, V>, leaves: &mut Vec<usize>) {
+            match node {
+                Node::Leaf(leaf) => leaves.push(leaf.capacity()),
+                Node::Branch(parts) => parts.iter().for_each(|part| walk(part, leaves)),
+            }
+        }
+        let mut node = Node::new();
+        let (mut most, mut kept) = (0, 0);
+        for key in 0..200_000_u32 {
+            let hash = KeyHash::of(&key).unwrap();
+            let table_hash = hash.table_hash();
+            let leaf = node.leaf_with_room(point(table_hash), LEAF_ENTRIES, |leaf, span| {
+                assert_eq!(Span::of(point(table_hash), span.depth), span);
+                most = most.max(leaf.len());
+            });
+            let entry = Entry { hash, order: 0, stamp: 0, key, value: () };
+            leaf.insert_unique(table_hash, entry, |_| unreachable!("there is room"));
+            kept += 1;
+        }
+        let mut leaves = Vec::new();
+        walk(&node, &mut leaves);
+        assert_eq!(most, LEAF_ENTRIES);
+        assert!(leaves.iter().all(|&capacity| capacity <= LEAF_ENTRIES), "{leaves:?}");
+        assert!(leaves.len() >= 64, "{leaves:?}");
+        // Half empty at worst, a leaf is never much larger than it need be.
+        assert!(leaves.iter().sum::<usize>() < 3 * kept, "{leaves:?}");
+    }
+}

@@ -1,0 +1,408 @@
+//! The table itself: look-ups by key, captures, restore.
+
+use std::ops::Range;
+
+use millstream_core::{Epoch, Key, KeyGroup, KeyGroups, KeyHash, describe};
+
+use super::capture::{Capture, Captured};
+use super::drain::Drain;
+use super::entry::{Entry, Stored};
+use super::error::{CaptureOpen, NotOurs, RestoreError};
+use super::node::{self, LEAF_ENTRIES, Leaf, Node};
+
+/// A value for each key, for the key groups of one subtask.
+///
+/// See the [module](self) for how it grows and how it is captured. Every access takes the key's
+/// hash, which travels with the record, and is refused with [`NotOurs`] if its group is another
+/// subtask's.
+///
+/// # Ordering
+///
+/// [`drain_in_order`](Self::drain_in_order) gives the entries group by group, within a group in the
+/// order in which the keys first appeared; a key that was removed and came back has appeared anew.
+///
+/// # On recovery
+///
+/// What a capture gave out is given back by [`restore`](Self::restore), in any order of entries; the
+/// restored table drains in the same order as the captured one.
+///
+/// # Examples
+///
+/// ```
+/// use millstream_core::{Epoch, KeyGroups, KeyHash};
+/// use millstream_operators::state::KeyedTable;
+///
+/// let groups = KeyGroups::new(1)?;
+/// let mut flights: KeyedTable<String, u64> = KeyedTable::new(groups, 0..1);
+/// for origin in ["EWR", "JFK", "EWR"] {
+///     let key = origin.to_owned();
+///     *flights.entry(KeyHash::of(&key)?, &key)? += 1;
+/// }
+///
+/// // A capture sees the table as it was when the capture began.
+/// flights.begin_capture(Epoch::new(1))?;
+/// let newark = "EWR".to_owned();
+/// *flights.entry(KeyHash::of(&newark)?, &newark)? += 100;
+/// while flights.sweep(64) {}
+/// let mut captured = flights.take_captured().remove(0).entries;
+/// captured.sort_by_key(|entry| entry.order);
+/// assert_eq!((captured[0].key.as_str(), captured[0].value), ("EWR", 2));
+///
+/// let mut results = Vec::new();
+/// while flights.drain_in_order(1_024, &mut results) {}
+/// assert_eq!(results, [("EWR".to_owned(), 102), ("JFK".to_owned(), 1)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct KeyedTable<K, V> {
+    groups: KeyGroups,
+    first: u32,
+    nodes: Vec<Node<K, V>>,
+    /// How many entries have appeared so far, by group.
+    appeared: Vec<u64>,
+    len: usize,
+    leaf_entries: usize,
+    /// The stamp of the newest capture: an entry with another one is not part of it yet.
+    stamp: u32,
+    capture: Option<Capture<K, V>>,
+    drain: Drain,
+}
+
+/// The place of a key that was looked up for writing.
+pub enum Slot<'t, 'k, K, V> {
+    /// The key has a value.
+    Filled(&'t mut V),
+    /// The key has none yet.
+    Free(FreeSlot<'t, 'k, K, V>),
+}
+
+/// The place for a key that is not there yet. Dropping it leaves the table as it was.
+pub struct FreeSlot<'t, 'k, K, V> {
+    /// The key's leaf, which has room for it.
+    leaf: &'t mut Leaf<K, V>,
+    hash: KeyHash,
+    key: &'k K,
+    stamp: u32,
+    appeared: &'t mut u64,
+    len: &'t mut usize,
+}
+
+impl<'t, K: Key, V> FreeSlot<'t, '_, K, V> {
+    /// Puts the key's first value in. The key appears now.
+    #[inline]
+    pub fn insert(self, value: V) -> &'t mut V {
+        let order = *self.appeared;
+        self.insert_as(order, value)
+    }
+
+    fn insert_as(self, order: u64, value: V) -> &'t mut V {
+        debug_assert_eq!(KeyHash::of(self.key), Ok(self.hash), "a key with another key's hash");
+        let Self { leaf, hash, key, stamp, appeared, len } = self;
+        let entry = Entry { hash, order, stamp, key: key.clone(), value };
+        *appeared = (*appeared).max(order.saturating_add(1));
+        *len += 1;
+        &mut leaf.insert_unique(hash.table_hash(), entry, Entry::table_hash).into_mut().value
+    }
+}
+
+impl<K: Key, V: Clone> KeyedTable<K, V> {
+    /// An empty table for the groups in `range`, out of all the job's `groups`.
+    pub fn new(groups: KeyGroups, range: Range<u32>) -> Self {
+        Self::with_leaf_entries(groups, range, LEAF_ENTRIES)
+    }
+
+    /// A table whose leaves split earlier, so that a test sees many splits.
+    pub(super) fn with_leaf_entries(
+        groups: KeyGroups,
+        range: Range<u32>,
+        leaf_entries: usize,
+    ) -> Self {
+        Self {
+            groups,
+            first: range.start,
+            nodes: range.clone().map(|_| Node::new()).collect(),
+            appeared: range.map(|_| 0).collect(),
+            len: 0,
+            leaf_entries,
+            stamp: 0,
+            capture: None,
+            drain: Drain::default(),
+        }
+    }
+
+    /// How many keys have a value.
+    pub const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether no key has one.
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The value of a key, to be changed; made by `Default` if the key has none yet.
+    ///
+    /// # Errors
+    ///
+    /// [`NotOurs`] when another subtask owns the key.
+    #[inline]
+    pub fn entry(&mut self, hash: KeyHash, key: &K) -> Result<&mut V, NotOurs>
+    where
+        V: Default,
+    {
+        self.entry_with(hash, key, V::default)
+    }
+
+    /// The value of a key, to be changed; made by `first` if the key has none yet.
+    ///
+    /// # Errors
+    ///
+    /// [`NotOurs`] when another subtask owns the key.
+    #[inline]
+    pub fn entry_with(
+        &mut self,
+        hash: KeyHash,
+        key: &K,
+        first: impl FnOnce() -> V,
+    ) -> Result<&mut V, NotOurs> {
+        Ok(match self.slot(hash, key)? {
+            Slot::Filled(value) => value,
+            Slot::Free(slot) => slot.insert(first()),
+        })
+    }
+
+    /// The place of a key: for those who do one thing with the first value and another with the
+    /// next ones. One look-up, whichever it is.
+    ///
+    /// # Errors
+    ///
+    /// [`NotOurs`] when another subtask owns the key.
+    #[inline]
+    pub fn slot<'t, 'k>(
+        &'t mut self,
+        hash: KeyHash,
+        key: &'k K,
+    ) -> Result<Slot<'t, 'k, K, V>, NotOurs> {
+        let index = self.index_of(hash)?;
+        let (table_hash, capture) = (hash.table_hash(), &mut self.capture);
+        let point = node::point(table_hash);
+        let leaf = self.nodes[index].leaf_with_room(point, self.leaf_entries, |leaf, span| {
+            if let Some(capture) = capture {
+                capture.before_moving(index, leaf, span);
+            }
+        });
+        let same = |entry: &Entry<K, V>| entry.hash == hash && entry.key == *key;
+        // Looking for the key and for a free place at once would be slower for the keys that are
+        // there, which are most.
+        Ok(match leaf.find_entry(table_hash, same) {
+            Ok(found) => {
+                let entry = found.into_mut();
+                if entry.stamp != self.stamp {
+                    save(&mut self.capture, self.stamp, index, entry);
+                }
+                Slot::Filled(&mut entry.value)
+            }
+            Err(absent) => Slot::Free(FreeSlot {
+                leaf: absent.into_table(),
+                hash,
+                key,
+                stamp: self.stamp,
+                appeared: &mut self.appeared[index],
+                len: &mut self.len,
+            }),
+        })
+    }
+
+    /// The value of a key, if it has one.
+    ///
+    /// # Errors
+    ///
+    /// [`NotOurs`] when another subtask owns the key.
+    #[inline]
+    pub fn get(&self, hash: KeyHash, key: &K) -> Result<Option<&V>, NotOurs> {
+        let (index, table_hash) = (self.index_of(hash)?, hash.table_hash());
+        let (leaf, _) = self.nodes[index].leaf(node::point(table_hash));
+        let found = leaf.find(table_hash, |entry| entry.hash == hash && entry.key == *key);
+        Ok(found.map(|entry| &entry.value))
+    }
+
+    /// The value of a key, to be changed, if it has one.
+    ///
+    /// # Errors
+    ///
+    /// [`NotOurs`] when another subtask owns the key.
+    #[inline]
+    pub fn get_mut(&mut self, hash: KeyHash, key: &K) -> Result<Option<&mut V>, NotOurs> {
+        let (index, table_hash) = (self.index_of(hash)?, hash.table_hash());
+        let (leaf, _) = self.nodes[index].leaf_mut(node::point(table_hash));
+        let found = leaf.find_mut(table_hash, |entry| entry.hash == hash && entry.key == *key);
+        Ok(found.map(|entry| {
+            if entry.stamp != self.stamp {
+                save(&mut self.capture, self.stamp, index, entry);
+            }
+            &mut entry.value
+        }))
+    }
+
+    /// Takes a key's value out, if it has one.
+    ///
+    /// # Errors
+    ///
+    /// [`NotOurs`] when another subtask owns the key.
+    pub fn remove(&mut self, hash: KeyHash, key: &K) -> Result<Option<V>, NotOurs> {
+        let index = self.index_of(hash)?;
+        let same = |entry: &Entry<K, V>| entry.hash == hash && entry.key == *key;
+        Ok(self.take_out(index, hash.table_hash(), same).map(|(_, value)| value))
+    }
+
+    fn take_out(
+        &mut self,
+        index: usize,
+        table_hash: u64,
+        same: impl FnMut(&Entry<K, V>) -> bool,
+    ) -> Option<(K, V)> {
+        let (leaf, span) = self.nodes[index].leaf_mut(node::point(table_hash));
+        let mut found = leaf.find_entry(table_hash, same).ok()?;
+        if found.get().stamp != self.stamp {
+            save(&mut self.capture, self.stamp, index, found.get_mut());
+        }
+        let (entry, place) = found.remove();
+        self.len -= 1;
+        let leaf = place.into_table();
+        if node::is_sparse(leaf) {
+            if let Some(capture) = &mut self.capture {
+                capture.before_moving(index, leaf, span);
+            }
+            node::shrink(leaf);
+        }
+        Some((entry.key, entry.value))
+    }
+
+    /// Gives out entries in order and forgets them: group by group, within a group by first
+    /// appearance. At most `limit` of them are added to `results`; whether to call again is
+    /// returned. A call may add none: it looks at about `limit` entries, and must look at a
+    /// leaf before it can give out the first of it.
+    ///
+    /// The table stays usable in between: what is not given out yet can be looked up, changed,
+    /// captured. Entries that appear meanwhile are given out too, if need be after all others.
+    pub fn drain_in_order(&mut self, limit: usize, results: &mut Vec<(K, V)>) -> bool {
+        let mut work = limit.max(1);
+        while work > 0 && self.len > 0 {
+            if let Some((index, order, hash)) = self.drain.step(&self.nodes, &mut work) {
+                results.extend(self.take_out(index, hash, |entry| entry.order == order));
+            }
+        }
+        if self.len == 0 {
+            self.drain = Drain::default();
+        }
+        self.len > 0
+    }
+
+    /// From here on changes no longer belong to what is captured.
+    ///
+    /// Takes no longer for a big table than for a small one. Until the capture is over, the first
+    /// change to an entry copies it.
+    ///
+    /// # Errors
+    ///
+    /// [`CaptureOpen`] while an earlier capture is not swept, taken or abandoned.
+    pub fn begin_capture(&mut self, epoch: Epoch) -> Result<(), CaptureOpen> {
+        if let Some(open) = &self.capture {
+            return Err(CaptureOpen { open: open.epoch, asked: epoch });
+        }
+        // It could only meet an entry with the stamp of four thousand million captures ago if all
+        // of them had been abandoned: a finished one stamps every entry.
+        self.stamp = self.stamp.wrapping_add(1);
+        self.capture = Some(Capture::new(epoch, self.stamp, self.first, self.nodes.len()));
+        Ok(())
+    }
+
+    /// Copies at most `entries` further entries of the open capture. Whether some may be left to
+    /// copy is returned; `false` if no capture is open.
+    ///
+    /// A call costs a bounded time, whatever the size of the table: beside copying it looks at no
+    /// more than a few times `entries` places.
+    pub fn sweep(&mut self, entries: usize) -> bool {
+        let Some(capture) = &mut self.capture else { return false };
+        capture.sweep(&mut self.nodes, entries.max(1));
+        let left = !capture.is_swept();
+        self.close_if_over();
+        left
+    }
+
+    /// The epoch of the capture that is open: begun, and not yet swept and taken.
+    pub fn capturing(&self) -> Option<Epoch> {
+        self.capture.as_ref().map(|capture| capture.epoch)
+    }
+
+    /// How many entries [`take_captured`](Self::take_captured) would give out now.
+    pub fn captured_entries(&self) -> usize {
+        self.capture.as_ref().map_or(0, Capture::ready_entries)
+    }
+
+    /// What has been captured so far of the groups that the sweep is through with, in rising order
+    /// of groups, each piece once. A large group comes in several pieces, one after another.
+    ///
+    /// The capture is over when the sweep is done and this has been called after it.
+    pub fn take_captured(&mut self) -> Vec<Captured<K, V>> {
+        let taken = self.capture.as_mut().map_or_else(Vec::new, Capture::take);
+        self.close_if_over();
+        taken
+    }
+
+    /// Gives the open capture up. What it had copied is returned so that it can be dropped where
+    /// nobody waits for it: to drop a million strings takes a while.
+    pub fn abandon_capture(&mut self) -> Vec<Captured<K, V>> {
+        self.capture.take().map_or_else(Vec::new, Capture::into_saved)
+    }
+
+    /// Takes a stored entry back.
+    ///
+    /// # Errors
+    ///
+    /// [`RestoreError`] when the key does not hash into `group`, is there already, or belongs to
+    /// another subtask. The table is as it was.
+    pub fn restore(&mut self, group: KeyGroup, stored: Stored<K, V>) -> Result<(), RestoreError> {
+        let Stored { order, key, value } = stored;
+        let hash = KeyHash::of(&key)?;
+        let own = self.groups.of(hash);
+        if own != group {
+            return Err(RestoreError::WrongGroup { key: describe(&key), stored: group, own });
+        }
+        match self.slot(hash, &key)? {
+            Slot::Free(slot) => {
+                slot.insert_as(order, value);
+                Ok(())
+            }
+            Slot::Filled(_) => Err(RestoreError::Twice { key: describe(&key), group }),
+        }
+    }
+
+    fn close_if_over(&mut self) {
+        self.capture = self.capture.take().filter(|capture| !capture.is_over());
+    }
+
+    /// Which of our groups a key belongs to.
+    #[inline]
+    fn index_of(&self, hash: KeyHash) -> Result<usize, NotOurs> {
+        let group = self.groups.of(hash);
+        let index = group.get().wrapping_sub(self.first) as usize;
+        if index < self.nodes.len() {
+            return Ok(index);
+        }
+        Err(NotOurs { group, first: self.first, end: self.first + self.nodes.len() as u32 })
+    }
+}
+
+/// Before an entry changes that the newest capture has not seen: saves it if that capture is open.
+#[cold]
+fn save<K: Clone, V: Clone>(
+    capture: &mut Option<Capture<K, V>>,
+    stamp: u32,
+    index: usize,
+    entry: &mut Entry<K, V>,
+) {
+    if let Some(capture) = capture {
+        capture.save(index, entry);
+    }
+    entry.stamp = stamp;
+}

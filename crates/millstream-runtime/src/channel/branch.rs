@@ -1,0 +1,273 @@
+//! One way out of a task: fused steps, and behind them the channels of an edge or further branches.
+
+use millstream_core::{Data, Failure, Mark, Stamped};
+use millstream_operators::{Collect, Step};
+
+use super::route::{Outlets, Route};
+
+/// A way out of a task, called once a batch.
+///
+/// Whoever calls it asks [`blocked`](Self::blocked) after each call and, while that is so, calls
+/// nothing but [`advance`](Self::advance) and [`mark`](Self::mark): that is what bounds a branch.
+pub trait Branch<T> {
+    /// Takes all of `records` and leaves it empty.
+    fn records(&mut self, records: &mut Vec<Stamped<T>>) -> Result<(), Failure>;
+    /// Takes a mark behind all records so far.
+    fn mark(&mut self, mark: Mark) -> Result<(), Failure>;
+    /// Goes on with what was held back, as far as there is credit.
+    fn advance(&mut self) -> Result<(), Failure>;
+    /// Lets go of batches that are not full.
+    fn flush(&mut self);
+    /// Whether something is held back for want of credit.
+    fn blocked(&self) -> bool;
+    /// Whether a batch is being filled.
+    fn filling(&self) -> bool;
+    /// The task is about to wait for credit. False if there is some: it must not.
+    fn wait(&self) -> bool;
+    /// Batches sent since this was last asked.
+    fn take_sent(&mut self) -> u64;
+}
+
+/// Input that a branch has taken and not worked off, because a step in it makes many records of one
+/// and the channels were full in the middle: the records in reverse order, then marks.
+struct Held<T> {
+    records: Vec<Stamped<T>>,
+    marks: Vec<Mark>,
+}
+
+impl<T> Held<T> {
+    const fn new() -> Self {
+        Self { records: Vec::new(), marks: Vec::new() }
+    }
+
+    fn put(&mut self, records: &mut Vec<Stamped<T>>) {
+        debug_assert!(self.records.is_empty(), "a branch that is blocked is given no records");
+        std::mem::swap(&mut self.records, records);
+        self.records.reverse();
+    }
+
+    fn is_empty(&self) -> bool {
+        self.records.is_empty() && self.marks.is_empty()
+    }
+}
+
+/// A branch that ends in the channels of one edge of the graph.
+pub(crate) struct Edge<S: Step, R: Route<S::Out>> {
+    step: S,
+    route: R,
+    outlets: Outlets<R::Out>,
+    held: Held<S::In>,
+}
+
+impl<S: Step, R: Route<S::Out>> Edge<S, R> {
+    pub(crate) const fn new(step: S, route: R, outlets: Outlets<R::Out>) -> Self {
+        Self { step, route, outlets, held: Held::new() }
+    }
+
+    fn go_on(&mut self) -> Result<(), Failure> {
+        let mut out = Routed::new(&mut self.route, &mut self.outlets);
+        while !out.outlets.blocked()
+            && let Some(record) = self.held.records.pop()
+        {
+            self.step.apply(record, &mut |record| out.push(record));
+        }
+        out.finish()?;
+        if self.held.records.is_empty() {
+            self.held.marks.drain(..).for_each(|mark| self.outlets.mark(mark));
+        }
+        Ok(())
+    }
+}
+
+impl<S: Step, R: Route<S::Out>> Branch<S::In> for Edge<S, R> {
+    fn records(&mut self, records: &mut Vec<Stamped<S::In>>) -> Result<(), Failure> {
+        if S::EXPANDS {
+            self.held.put(records);
+            return self.go_on();
+        }
+        let mut out = Routed::new(&mut self.route, &mut self.outlets);
+        self.step.apply_all(records, &mut out);
+        out.finish()
+    }
+
+    fn mark(&mut self, mark: Mark) -> Result<(), Failure> {
+        if self.held.is_empty() {
+            self.outlets.mark(mark);
+        } else {
+            self.held.marks.push(mark);
+        }
+        Ok(())
+    }
+
+    fn advance(&mut self) -> Result<(), Failure> {
+        self.outlets.advance();
+        if self.held.is_empty() { Ok(()) } else { self.go_on() }
+    }
+
+    fn flush(&mut self) {
+        self.outlets.0.iter_mut().for_each(|outlet| outlet.flush());
+    }
+
+    fn blocked(&self) -> bool {
+        self.outlets.blocked() || !self.held.is_empty()
+    }
+
+    fn filling(&self) -> bool {
+        self.outlets.0.iter().any(|outlet| outlet.filling())
+    }
+
+    fn wait(&self) -> bool {
+        self.outlets.wait()
+    }
+
+    fn take_sent(&mut self) -> u64 {
+        self.outlets.0.iter_mut().map(|outlet| outlet.take_sent()).sum()
+    }
+}
+
+/// Collects what leaves the steps of an edge into its route, and keeps the first refusal.
+struct Routed<'a, R, Out: Send + 'static> {
+    route: &'a mut R,
+    outlets: &'a mut Outlets<Out>,
+    refused: Option<Failure>,
+}
+
+impl<'a, R, Out: Send + 'static> Routed<'a, R, Out> {
+    const fn new(route: &'a mut R, outlets: &'a mut Outlets<Out>) -> Self {
+        Self { route, outlets, refused: None }
+    }
+
+    fn finish(self) -> Result<(), Failure> {
+        self.refused.map_or(Ok(()), Err)
+    }
+}
+
+impl<T, R: Route<T>> Collect<T> for Routed<'_, R, R::Out> {
+    #[inline]
+    fn push(&mut self, record: Stamped<T>) {
+        if let Err(failure) = self.route.push(record, self.outlets) {
+            self.refused.get_or_insert(failure);
+        }
+    }
+
+    fn append(&mut self, records: &mut Vec<Stamped<T>>) {
+        if let Err(failure) = self.route.append(records, self.outlets) {
+            self.refused.get_or_insert(failure);
+        }
+    }
+}
+
+/// A branch that ends in further branches: a fork, or steps in front of a union.
+///
+/// The steps run once; what comes out is doubled for all branches but the last.
+pub(crate) struct Fork<S: Step> {
+    step: S,
+    /// What has left the steps and goes to the branches next.
+    made: Vec<Stamped<S::Out>>,
+    branches: Vec<Box<dyn Branch<S::Out>>>,
+    double: fn(&[Stamped<S::Out>]) -> Vec<Stamped<S::Out>>,
+    held: Held<S::In>,
+}
+
+/// After so many made records a fork whose steps make many of one looks whether it is blocked.
+const FORK_PIECE: usize = 1_024;
+
+impl<S: Step> Fork<S> {
+    /// Steps in front of several branches.
+    pub(crate) fn new(step: S, branches: Vec<Box<dyn Branch<S::Out>>>) -> Self
+    where
+        S::Out: Clone,
+    {
+        let (made, held) = (Vec::new(), Held::new());
+        Self { step, made, branches, double: |records| records.to_vec(), held }
+    }
+
+    /// Steps in front of one branch, which need not double anything.
+    pub(crate) fn single(step: S, branch: Box<dyn Branch<S::Out>>) -> Self {
+        let (made, held) = (Vec::new(), Held::new());
+        Self { step, made, branches: vec![branch], double: |_| Vec::new(), held }
+    }
+
+    fn hand_on(&mut self) -> Result<(), Failure> {
+        let Some((last, others)) = self.branches.split_last_mut() else { return Ok(()) };
+        for branch in others {
+            branch.records(&mut (self.double)(&self.made))?;
+        }
+        last.records(&mut self.made)
+    }
+
+    fn go_on(&mut self) -> Result<(), Failure> {
+        while !self.held.records.is_empty() && !self.branches.iter().any(|it| it.blocked()) {
+            while self.made.len() < FORK_PIECE
+                && let Some(record) = self.held.records.pop()
+            {
+                self.step.apply(record, &mut |record| self.made.push(record));
+            }
+            self.hand_on()?;
+        }
+        if self.held.records.is_empty() {
+            for mark in std::mem::take(&mut self.held.marks) {
+                self.branches.iter_mut().try_for_each(|branch| branch.mark(mark))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Collects into a plain vector.
+struct Made<'a, T>(&'a mut Vec<Stamped<T>>);
+
+impl<T: Data> Collect<T> for Made<'_, T> {
+    #[inline]
+    fn push(&mut self, record: Stamped<T>) {
+        self.0.push(record);
+    }
+
+    fn append(&mut self, records: &mut Vec<Stamped<T>>) {
+        std::mem::swap(self.0, records);
+    }
+}
+
+impl<S: Step> Branch<S::In> for Fork<S> {
+    fn records(&mut self, records: &mut Vec<Stamped<S::In>>) -> Result<(), Failure> {
+        if S::EXPANDS {
+            self.held.put(records);
+            return self.go_on();
+        }
+        self.step.apply_all(records, &mut Made(&mut self.made));
+        self.hand_on()
+    }
+
+    fn mark(&mut self, mark: Mark) -> Result<(), Failure> {
+        if self.held.is_empty() {
+            return self.branches.iter_mut().try_for_each(|branch| branch.mark(mark));
+        }
+        self.held.marks.push(mark);
+        Ok(())
+    }
+
+    fn advance(&mut self) -> Result<(), Failure> {
+        self.branches.iter_mut().try_for_each(|branch| branch.advance())?;
+        if self.held.is_empty() { Ok(()) } else { self.go_on() }
+    }
+
+    fn flush(&mut self) {
+        self.branches.iter_mut().for_each(|branch| branch.flush());
+    }
+
+    fn blocked(&self) -> bool {
+        !self.held.is_empty() || self.branches.iter().any(|branch| branch.blocked())
+    }
+
+    fn filling(&self) -> bool {
+        self.branches.iter().any(|branch| branch.filling())
+    }
+
+    fn wait(&self) -> bool {
+        self.branches.iter().filter(|branch| branch.blocked()).all(|branch| branch.wait())
+    }
+
+    fn take_sent(&mut self) -> u64 {
+        self.branches.iter_mut().map(|branch| branch.take_sent()).sum()
+    }
+}

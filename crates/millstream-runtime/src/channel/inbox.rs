@@ -1,0 +1,225 @@
+//! What has arrived at a task and was not taken yet: one queue a channel, served in turn.
+
+use std::collections::VecDeque;
+
+use millstream_core::{Mark, Stamped};
+
+use super::deliver::{Deliver, Loan};
+
+/// An element of a channel, as the inbox gives it out.
+pub(crate) enum Taken {
+    /// Records lie in [`Inbox::records`].
+    Records,
+    /// A mark that no record stands in front of any more.
+    Mark(usize, Mark),
+}
+
+/// A delivery that came after the inbox was closed to new ones; it is given back.
+pub(crate) struct Refused<T: Send + 'static>(pub(crate) Deliver<T>);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Open,
+    /// Nothing new is filed; what is there can be taken.
+    Quiesced,
+    /// Nothing can be taken either.
+    Closed,
+}
+
+/// What has arrived at a task and was not taken yet.
+///
+/// Bounded by the credits of its channels; marks without records are merged, so that at most two
+/// watermark or status marks of a channel lie behind each other. Channels are served in turn, batch
+/// by batch; a batch keeps its credit until its last record has been taken. A batch that a turn
+/// cannot finish is turned round once, so that the rest is popped from its end: work on it stays
+/// linear however small the turns are.
+pub(crate) struct Inbox<T: Send + 'static> {
+    channels: Vec<VecDeque<Loan<T>>>,
+    held: Vec<bool>,
+    /// Channels with something to take, in the order in which they are served.
+    order: VecDeque<usize>,
+    /// The batch that is being taken.
+    current: Option<Current<T>>,
+    waiting: usize,
+    phase: Phase,
+}
+
+struct Current<T: Send + 'static> {
+    channel: usize,
+    loan: Loan<T>,
+    /// Whether the records stand in reverse order.
+    reversed: bool,
+}
+
+impl<T: Send + 'static> Inbox<T> {
+    pub(crate) fn new(channels: usize) -> Self {
+        Self {
+            channels: (0..channels).map(|_| VecDeque::new()).collect(),
+            held: vec![false; channels],
+            order: VecDeque::new(),
+            current: None,
+            waiting: 0,
+            phase: Phase::Open,
+        }
+    }
+
+    /// Files a delivery.
+    pub(crate) fn file(&mut self, delivery: Deliver<T>) -> Result<(), Refused<T>> {
+        if self.phase != Phase::Open || delivery.channel >= self.channels.len() {
+            return Err(Refused(delivery));
+        }
+        let channel = delivery.channel;
+        let queue = &mut self.channels[channel];
+        if let Some(last) = queue.back_mut()
+            && last.lent() == 0
+            && delivery.loan.lent() == 0
+            && let (Some(Mark::Watermark(_)), Some(Mark::Watermark(newer))) =
+                (last.batch.mark, delivery.loan.batch.mark)
+        {
+            last.batch.mark = Some(Mark::Watermark(newer));
+            return Ok(());
+        }
+        if queue.is_empty() && !self.held[channel] {
+            self.order.push_back(channel);
+        }
+        queue.push_back(delivery.loan);
+        self.waiting += 1;
+        Ok(())
+    }
+
+    /// How many batches can be taken now, held channels left out.
+    pub(crate) fn ready(&self) -> usize {
+        usize::from(self.current.is_some()) + self.order.len()
+    }
+
+    /// How many batches have arrived and are not finished.
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting
+    }
+
+    /// The channel's next batch waits until [`release`](Self::release).
+    pub(crate) fn hold(&mut self, channel: usize) {
+        self.held[channel] = true;
+        self.order.retain(|ready| *ready != channel);
+    }
+
+    /// All held channels are served again.
+    pub(crate) fn release(&mut self) {
+        for channel in 0..self.held.len() {
+            if std::mem::take(&mut self.held[channel]) && !self.channels[channel].is_empty() {
+                self.order.push_back(channel);
+            }
+        }
+    }
+
+    /// The next element. `pick` chooses among the channels that have one; 0 is the one whose turn it
+    /// is.
+    pub(crate) fn take(&mut self, pick: impl FnOnce(usize) -> usize) -> Option<Taken> {
+        if self.phase == Phase::Closed {
+            return None;
+        }
+        if self.current.is_none() {
+            let ready = self.order.len();
+            let channel = self.order.remove(pick(ready).min(ready.checked_sub(1)?))?;
+            let loan = self.channels[channel].pop_front()?;
+            if !self.channels[channel].is_empty() {
+                self.order.push_back(channel);
+            }
+            self.current = Some(Current { channel, loan, reversed: false });
+        }
+        let current = self.current.as_mut()?;
+        if !current.loan.batch.records.is_empty() {
+            return Some(Taken::Records);
+        }
+        let Current { channel, mut loan, .. } = self.current.take()?;
+        self.waiting -= 1;
+        match loan.batch.mark.take() {
+            Some(mark) => Some(Taken::Mark(channel, mark)),
+            // The batch is finished and no mark ended it: the next one.
+            None => {
+                drop(loan);
+                self.take(|_| 0)
+            }
+        }
+    }
+
+    /// Works off the records of the batch that [`take`](Self::take) announced, in order, `piece` at
+    /// most between two questions whether to go on.
+    ///
+    /// Stops at the first error. Returns how many records were worked off.
+    pub(crate) fn records<E>(
+        &mut self,
+        piece: usize,
+        mut each: impl FnMut(Stamped<T>) -> Result<bool, E>,
+        mut go_on: impl FnMut(usize) -> bool,
+    ) -> (usize, Result<(), E>) {
+        let Some(current) = &mut self.current else { return (0, Ok(())) };
+        let mut done = 0;
+        let mut result = Ok(true);
+        let records = &mut current.loan.batch.records;
+        if current.reversed {
+            while let (Ok(true), Some(record)) = (&result, records.pop()) {
+                result = each(record);
+                done += 1;
+                if done % piece == 0 && !go_on(piece) {
+                    break;
+                }
+            }
+        } else {
+            let mut drain = records.drain(..);
+            'batch: while drain.len() > 0 {
+                for record in drain.by_ref().take(piece) {
+                    result = each(record);
+                    done += 1;
+                    if !matches!(result, Ok(true)) {
+                        break 'batch;
+                    }
+                }
+                if !go_on(piece) {
+                    break;
+                }
+            }
+            if drain.len() > 0 {
+                let rest: Vec<_> = drain.rev().collect();
+                *records = rest;
+                current.reversed = true;
+            }
+        }
+        (done, result.map(drop))
+    }
+
+    /// The next `at_most` records of the batch that [`take`](Self::take) announced, in order, into
+    /// `batch`, which is empty. A whole batch is handed over as it is. Returns how many there are.
+    pub(crate) fn piece(&mut self, at_most: usize, batch: &mut Vec<Stamped<T>>) -> usize {
+        let Some(current) = &mut self.current else { return 0 };
+        let records = &mut current.loan.batch.records;
+        if !current.reversed && records.len() <= at_most {
+            std::mem::swap(records, batch);
+        } else {
+            if !std::mem::replace(&mut current.reversed, true) {
+                records.reverse();
+            }
+            let rest = records.len().saturating_sub(at_most);
+            batch.extend(records.drain(rest..).rev());
+        }
+        batch.len()
+    }
+
+    /// Nothing new is filed from here on; what is there can still be taken.
+    pub(crate) fn quiesce(&mut self) {
+        if self.phase == Phase::Open {
+            self.phase = Phase::Quiesced;
+        }
+    }
+
+    /// Nothing is filed or taken from here on. What was left is handed back, by channel; a second
+    /// call hands back nothing.
+    pub(crate) fn close(&mut self) -> Vec<Loan<T>> {
+        self.phase = Phase::Closed;
+        self.order.clear();
+        self.waiting = 0;
+        let current = self.current.take().map(|current| current.loan);
+        let queued = self.channels.iter_mut().flat_map(std::mem::take);
+        current.into_iter().chain(queued).collect()
+    }
+}

@@ -1,0 +1,26 @@
+//! Bounded channels between unbounded mailboxes: credits, batches on loan, inbox and outbox.
+//!
+//! ```text
+//!  operator ─▶ outbox ─▶ branch ─▶ steps ─▶ route ─▶ outlet ══ Deliver ══▶ mailbox ─▶ inbox ─▶ operator
+//!                                                      ▲                                │
+//!                                                      └──── credit, buffer, Resume ────┘
+//! ```
+//!
+//! An actor's mailbox has no bound that binds, so the bound is here: a channel has a few credits, a
+//! batch under way holds one, and dropping the batch gives it back.
+
+mod branch;
+mod credit;
+mod deliver;
+mod inbox;
+mod outbox;
+mod outlet;
+mod route;
+
+pub use branch::Branch;
+pub(crate) use branch::{Edge, Fork};
+pub(crate) use deliver::{Deliver, Link, Resume};
+pub(crate) use inbox::{Inbox, Taken};
+pub(crate) use outbox::{Outbox, Side, SideBranch};
+pub(crate) use outlet::{Outlet, OutletOf};
+pub use route::{Broadcast, ByKey, Outlets, Rebalance, Route};

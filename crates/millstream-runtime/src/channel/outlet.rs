@@ -1,0 +1,169 @@
+//! The sending end of one channel: the batch being filled, and what waits for credit.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use actix::Recipient;
+
+use millstream_core::{Attempt, Batch, Mark, Stamped};
+
+use super::deliver::{Deliver, Link, Loan};
+
+/// What a channel needs to know to be made.
+pub(crate) struct OutletOf<T: Send + 'static> {
+    pub(crate) to: Recipient<Deliver<T>>,
+    /// The receiver's number of the channel.
+    pub(crate) channel: usize,
+    pub(crate) attempt: Attempt,
+    pub(crate) link: Link<T>,
+    /// Records after which a batch leaves.
+    pub(crate) batch_records: usize,
+}
+
+/// The sending end of one channel.
+///
+/// One queue, first in, first out. A batch with records needs a credit; a mark by itself needs none
+/// but never passes what was queued before it. What waits for credit is bounded by what one call of
+/// the operator made, because a task whose outlet is [`blocked`](Self::blocked) calls nothing.
+pub(crate) struct Outlet<T: Send + 'static> {
+    to: Recipient<Deliver<T>>,
+    channel: usize,
+    attempt: Attempt,
+    link: Arc<Link<T>>,
+    batch_records: usize,
+    /// The batch being filled.
+    open: Vec<Stamped<T>>,
+    /// Batches that are made, hold their place and wait for credit.
+    queue: VecDeque<Loan<T>>,
+    sent: u64,
+}
+
+impl<T: Send + 'static> Outlet<T> {
+    pub(crate) fn new(of: OutletOf<T>) -> Self {
+        let OutletOf { to, channel, attempt, link, batch_records } = of;
+        let link = Arc::new(link);
+        Self {
+            to,
+            channel,
+            attempt,
+            link,
+            batch_records: batch_records.max(1),
+            open: Vec::new(),
+            queue: VecDeque::new(),
+            sent: 0,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, record: Stamped<T>) {
+        self.open.push(record);
+        if self.open.len() >= self.batch_records {
+            self.cut(None);
+        }
+    }
+
+    /// All records of `records`, which is left empty; a whole buffer where possible.
+    pub(crate) fn append(&mut self, records: &mut Vec<Stamped<T>>) {
+        if self.open.is_empty() && records.len() <= self.batch_records {
+            std::mem::swap(&mut self.open, records);
+            if self.open.len() >= self.batch_records {
+                self.cut(None);
+                // The caller gets a buffer back for the one it gave.
+                std::mem::swap(&mut self.open, records);
+            }
+        } else {
+            records.drain(..).for_each(|record| self.push(record));
+        }
+    }
+
+    /// Room for so many more records without growing.
+    pub(crate) fn reserve(&mut self, records: usize) {
+        let room = self.batch_records.saturating_sub(self.open.len());
+        self.open.reserve(records.min(room));
+    }
+
+    /// A mark behind everything that was pushed.
+    pub(crate) fn mark(&mut self, mark: Mark) {
+        if !self.open.is_empty() {
+            return self.cut(Some(mark));
+        }
+        match self.queue.back_mut() {
+            None => self.send(self.link.lend(Batch::mark(mark))),
+            Some(last) => match merged(last.batch.mark, mark) {
+                Some(both) => last.batch.mark = Some(both),
+                None => self.queue.push_back(self.link.lend(Batch::mark(mark))),
+            },
+        }
+    }
+
+    /// The batch being filled leaves, full or not.
+    pub(crate) fn flush(&mut self) {
+        if !self.open.is_empty() {
+            self.cut(None);
+        }
+    }
+
+    /// Whether something is in the batch being filled.
+    pub(crate) fn filling(&self) -> bool {
+        !self.open.is_empty()
+    }
+
+    /// Whether something waits for credit.
+    pub(crate) fn blocked(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
+    /// Sends what there is credit for.
+    pub(crate) fn advance(&mut self) {
+        while let Some(front) = self.queue.front() {
+            if front.lent() > 0 && !self.link.credits.take() {
+                return;
+            }
+            if let Some(loan) = self.queue.pop_front() {
+                self.send(loan);
+            }
+        }
+    }
+
+    /// The task is about to wait for credit on this channel. False if there is some: it must not.
+    #[must_use]
+    pub(crate) fn wait(&self) -> bool {
+        self.link.credits.wait()
+    }
+
+    /// Whether the receiver has gone.
+    pub(crate) fn closed(&self) -> bool {
+        !self.to.connected()
+    }
+
+    /// Batches sent since this was last asked.
+    pub(crate) fn take_sent(&mut self) -> u64 {
+        std::mem::take(&mut self.sent)
+    }
+
+    fn cut(&mut self, mark: Option<Mark>) {
+        let mut records = self.link.buffer();
+        std::mem::swap(&mut records, &mut self.open);
+        let loan = self.link.lend(Batch { records, mark });
+        if self.queue.is_empty() && self.link.credits.take() {
+            self.send(loan);
+        } else {
+            self.queue.push_back(loan);
+        }
+    }
+
+    fn send(&mut self, loan: Loan<T>) {
+        self.sent += 1;
+        self.to.do_send(Deliver { channel: self.channel, attempt: self.attempt, loan });
+    }
+}
+
+/// One mark for two that would stand next to each other, if there is one that says the same.
+fn merged(first: Option<Mark>, second: Mark) -> Option<Mark> {
+    match (first, second) {
+        (None, second) => Some(second),
+        (Some(Mark::Watermark(_)), Mark::Watermark(_)) => Some(second),
+        (Some(Mark::Active), Mark::Idle) => Some(second),
+        _ => None,
+    }
+}

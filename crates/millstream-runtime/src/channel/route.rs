@@ -1,0 +1,155 @@
+//! Which channel a record leaves by: forward, by key, in turn, or to all.
+
+use std::marker::PhantomData;
+
+use millstream_core::{Data, Failure, Key, KeyGroups, KeyHash, Keyed, Mark, Stamped};
+
+use super::outlet::Outlet;
+
+/// A way of choosing channels. What travels may differ from what comes in: a keyed exchange adds the
+/// key and its hash.
+pub trait Route<T>: 'static {
+    /// What travels on the channels.
+    type Out: Data;
+
+    /// Sends a record on its way.
+    ///
+    /// # Errors
+    ///
+    /// When the record cannot be routed, because its key cannot be hashed.
+    #[doc(hidden)]
+    fn push(&mut self, record: Stamped<T>, outlets: &mut Outlets<Self::Out>) -> Result<(), Failure>;
+
+    /// Sends a batch on its way; `records` is left empty.
+    ///
+    /// # Errors
+    ///
+    /// As [`push`](Self::push).
+    #[doc(hidden)]
+    fn append(
+        &mut self,
+        records: &mut Vec<Stamped<T>>,
+        outlets: &mut Outlets<Self::Out>,
+    ) -> Result<(), Failure> {
+        records.drain(..).try_for_each(|record| self.push(record, outlets))
+    }
+}
+
+/// The sending ends of all channels of one edge.
+#[doc(hidden)]
+pub struct Outlets<T: Send + 'static>(pub(crate) Vec<Outlet<T>>);
+
+impl<T: Send + 'static> Outlets<T> {
+    pub(crate) fn mark(&mut self, mark: Mark) {
+        self.0.iter_mut().for_each(|outlet| outlet.mark(mark));
+    }
+
+    pub(crate) fn advance(&mut self) {
+        self.0.iter_mut().for_each(|outlet| outlet.advance());
+    }
+
+    #[inline]
+    pub(crate) fn blocked(&self) -> bool {
+        self.0.iter().any(|outlet| outlet.blocked())
+    }
+
+    /// Every blocked channel is told that its producer waits; false if one has credit.
+    pub(crate) fn wait(&self) -> bool {
+        self.0.iter().filter(|outlet| outlet.blocked()).all(|outlet| outlet.wait())
+    }
+}
+
+/// The channels take turns, record by record.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Rebalance {
+    next: usize,
+}
+
+impl Rebalance {
+    /// Subtasks begin with different channels, so that many short inputs spread.
+    pub const fn from(subtask: usize) -> Self {
+        Self { next: subtask }
+    }
+}
+
+impl<T: Data> Route<T> for Rebalance {
+    type Out = T;
+
+    #[inline]
+    fn push(&mut self, record: Stamped<T>, outlets: &mut Outlets<T>) -> Result<(), Failure> {
+        if self.next >= outlets.0.len() {
+            self.next %= outlets.0.len();
+        }
+        outlets.0[self.next].push(record);
+        self.next += 1;
+        Ok(())
+    }
+
+    fn append(
+        &mut self,
+        records: &mut Vec<Stamped<T>>,
+        outlets: &mut Outlets<T>,
+    ) -> Result<(), Failure> {
+        if let [only] = &mut outlets.0[..] {
+            only.append(records);
+            return Ok(());
+        }
+        records.drain(..).try_for_each(|record| self.push(record, outlets))
+    }
+}
+
+/// Every record by all channels.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Broadcast;
+
+impl<T: Data + Clone> Route<T> for Broadcast {
+    type Out = T;
+
+    fn push(&mut self, record: Stamped<T>, outlets: &mut Outlets<T>) -> Result<(), Failure> {
+        if let Some((last, others)) = outlets.0.split_last_mut() {
+            others.iter_mut().for_each(|outlet| outlet.push(record.clone()));
+            last.push(record);
+        }
+        Ok(())
+    }
+}
+
+/// Every record by the channel of the task that owns its key. The key and its hash are made here and
+/// travel with the record.
+pub struct ByKey<K, F> {
+    key: F,
+    groups: KeyGroups,
+    types: PhantomData<fn() -> K>,
+}
+
+impl<K, F> ByKey<K, F> {
+    /// By the key that `key` takes from a value.
+    pub const fn new(key: F, groups: KeyGroups) -> Self {
+        Self { key, groups, types: PhantomData }
+    }
+}
+
+impl<T, K, F> Route<T> for ByKey<K, F>
+where
+    T: Data,
+    K: Key,
+    F: Fn(&T) -> K + 'static,
+{
+    type Out = Keyed<K, T>;
+
+    #[inline]
+    fn push(
+        &mut self,
+        record: Stamped<T>,
+        outlets: &mut Outlets<Keyed<K, T>>,
+    ) -> Result<(), Failure> {
+        let key = (self.key)(&record.value);
+        let hash = KeyHash::of(&key).map_err(|refused| Failure::new(refused).about(&key))?;
+        let owner = match outlets.0.len() {
+            1 => 0,
+            parallelism => self.groups.owner_of(hash, parallelism),
+        };
+        outlets.0[owner].push(record.map(|value| Keyed { hash, key, value }));
+        Ok(())
+    }
+}

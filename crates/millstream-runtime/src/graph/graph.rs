@@ -1,0 +1,236 @@
+//! The graph under construction: stages with their ports.
+
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use millstream_core::{Data, StageId, TaskInfo};
+use millstream_operators::{NoTimer, Operator, SideOutput};
+use millstream_plan::{Edge, Plan, Route as RouteKind, Stage, StageKind};
+
+use super::node::{Connect, Port, SharedNode};
+use super::stage::{OperatorStage, SideNode, SideOf, SinkStage, SourceStage, Start};
+use super::wiring::{Inlets, Leaf};
+use crate::ends::{Sink, Source};
+use crate::settings::{Settings, Workers};
+
+/// A stage's place in its graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StageKey(pub(crate) usize);
+
+/// The side outputs of a stage that something reads.
+#[derive(Clone, Default)]
+pub struct Sides(Arc<Mutex<Vec<Box<dyn SideNode>>>>);
+
+impl Sides {
+    fn port<T: Data>(&self, output: &SideOutput<T>) -> Port<T> {
+        let port = Port::default();
+        let side = SideOf { output: output.clone(), port: port.clone() };
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(side));
+        port
+    }
+
+    pub(crate) fn with<R>(&self, then: impl FnOnce(&[Box<dyn SideNode>]) -> R) -> R {
+        then(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+pub(crate) struct StageEntry {
+    pub(crate) name: Arc<str>,
+    pub(crate) kind: StageKind,
+    pub(crate) parallelism: Option<usize>,
+    /// The most tasks that a source with few splits or a sink of one file can have.
+    pub(crate) parallelism_max: Option<usize>,
+    pub(crate) start: Box<dyn Start>,
+}
+
+/// A graph under construction. Whatever is wrong with it is found when it is checked.
+pub struct Graph {
+    pub(crate) name: Arc<str>,
+    pub(crate) stages: Vec<StageEntry>,
+    pub(crate) parallelism: Option<usize>,
+    pub(crate) runs: u64,
+    faults: Vec<GraphFault>,
+}
+
+/// A fault of a graph that its plan cannot show.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GraphFault {
+    /// A side output is read twice, and its records cannot be in two places.
+    #[error("side output {output:?} of stage {stage:?} is read twice; fork what is read once")]
+    SideOutputReadTwice {
+        /// The stage.
+        stage: String,
+        /// The side output.
+        output: String,
+    },
+    /// A number of tasks was given to a stream that no single stage makes.
+    #[error("a parallelism of {asked} is given to a union, which is no stage; give it to a stage")]
+    ParallelismOfUnion {
+        /// The number.
+        asked: usize,
+    },
+    /// A source has fewer splits, or a sink takes fewer tasks, than it is told to have.
+    #[error("stage {stage:?} has a parallelism of {asked} and can have {max} at most")]
+    TooParallel {
+        /// The stage.
+        stage: String,
+        /// The number that was asked for.
+        asked: usize,
+        /// The most that its source or sink can have.
+        max: usize,
+    },
+}
+
+impl Graph {
+    /// An empty graph for a job of this name.
+    pub fn new(name: impl Into<Arc<str>>) -> Self {
+        Self { name: name.into(), stages: Vec::new(), parallelism: None, runs: 0, faults: Vec::new() }
+    }
+
+    /// Remembers a fault, which is told when the graph is started.
+    pub fn fault(&mut self, fault: GraphFault) {
+        self.faults.push(fault);
+    }
+
+    /// The first fault that the plan cannot show.
+    pub(crate) fn first_fault(&self) -> Option<GraphFault> {
+        let too_parallel = |stage: &StageEntry| {
+            let (asked, max) = (stage.parallelism?, stage.parallelism_max?);
+            let stage = stage.name.to_string();
+            (asked > max).then_some(GraphFault::TooParallel { stage, asked, max })
+        };
+        self.faults.first().cloned().or_else(|| self.stages.iter().find_map(too_parallel))
+    }
+
+    /// The port of a side output, which can be read once.
+    pub fn side<T: Data>(
+        &mut self,
+        stage: StageKey,
+        sides: &Sides,
+        output: &SideOutput<T>,
+    ) -> Port<T> {
+        if sides.with(|sides| sides.iter().any(|side| side.name() == output.name())) {
+            let stage = self.stages.get(stage.0).map_or("", |stage| &*stage.name).to_owned();
+            let output = output.name().to_owned();
+            self.fault(GraphFault::SideOutputReadTwice { stage, output });
+        }
+        sides.port(output)
+    }
+
+    fn add(
+        &mut self,
+        name: &str,
+        kind: StageKind,
+        parallelism_max: Option<usize>,
+        start: Box<dyn Start>,
+    ) -> StageKey {
+        let name = name.into();
+        self.stages.push(StageEntry { name, kind, parallelism: None, parallelism_max, start });
+        StageKey(self.stages.len() - 1)
+    }
+
+    /// Adds a source; its records leave by the port.
+    pub fn source<S: Source>(&mut self, name: &str, source: S) -> (StageKey, Port<S::Out>, Sides) {
+        let (port, sides) = (Port::default(), Sides::default());
+        // A source without splits still has a task, which passes on the end.
+        let splits = source.splits().len().max(1);
+        let stage = SourceStage { source, port: port.clone(), sides: sides.clone() };
+        let key = self.add(name, StageKind::Source, Some(splits), Box::new(stage));
+        (key, port, sides)
+    }
+
+    /// Adds an operator, made by a factory for each subtask; its records leave by the port.
+    pub fn operator<O, F>(
+        &mut self,
+        name: &str,
+        factory: F,
+    ) -> (StageKey, Inlets<O::In>, Port<O::Out>, Sides)
+    where
+        O: Operator<Timer = NoTimer>,
+        F: Fn(&TaskInfo) -> O + Clone + Send + 'static,
+    {
+        let (inlets, port, sides) = (Inlets::new(), Port::default(), Sides::default());
+        let stage = OperatorStage {
+            factory,
+            inlets: inlets.clone(),
+            port: port.clone(),
+            sides: sides.clone(),
+        };
+        let key = self.add(name, StageKind::Operator, None, Box::new(stage));
+        (key, inlets, port, sides)
+    }
+
+    /// Adds a sink.
+    pub fn sink<K: Sink>(&mut self, name: &str, sink: K) -> (StageKey, Inlets<K::In>) {
+        let inlets = Inlets::new();
+        let parallelism_max = sink.max_parallelism();
+        let stage = SinkStage { sink, inlets: inlets.clone() };
+        let key = self.add(name, StageKind::Sink, parallelism_max, Box::new(stage));
+        (key, inlets)
+    }
+
+    /// Connects a node behind several outputs.
+    pub fn connect<T>(&self, from: &[Box<dyn Connect<T>>], node: &SharedNode<T>) {
+        from.iter().for_each(|output| output.connect(node.clone()));
+    }
+
+    /// The number of tasks of a stage.
+    pub fn set_parallelism(&mut self, stage: StageKey, parallelism: usize) {
+        if let Some(stage) = self.stages.get_mut(stage.0) {
+            stage.parallelism = Some(parallelism);
+        }
+    }
+
+    /// The number of tasks of a stage that names none, in place of the settings' number.
+    pub fn set_default_parallelism(&mut self, parallelism: usize) {
+        self.parallelism = Some(parallelism);
+    }
+
+    /// The graph as data, with the numbers of tasks that these settings lead to.
+    pub fn plan(&self, settings: &Settings) -> Plan {
+        let workers = match &settings.workers {
+            Workers::Current => 1,
+            Workers::Own(workers) => NonZeroUsize::get(*workers),
+            Workers::Given(arbiters) => arbiters.len(),
+        };
+        let default = settings.parallelism.or(self.parallelism).unwrap_or(workers);
+        let mut plan = Plan::new(&*self.name);
+        if let Some(key_groups) = settings.key_groups {
+            plan.set_key_groups(key_groups);
+        }
+        for stage in &self.stages {
+            let max = stage.parallelism_max.unwrap_or(usize::MAX);
+            let parallelism = stage.parallelism.unwrap_or(default.min(max));
+            plan.stage(match stage.kind {
+                StageKind::Source => Stage::source(&*stage.name, parallelism),
+                StageKind::Operator => Stage::operator(&*stage.name, parallelism),
+                StageKind::Sink => Stage::sink(&*stage.name, parallelism),
+            });
+        }
+        for (from, stage) in self.stages.iter().enumerate() {
+            for (output, leaf) in stage.start.leaves() {
+                plan.connect(edge(&plan, id(from), output, leaf));
+            }
+        }
+        plan
+    }
+}
+
+fn edge(plan: &Plan, from: StageId, output: Option<String>, leaf: Leaf) -> Edge {
+    let to = id(leaf.to.0);
+    let tasks = |stage| plan.get(stage).map(|stage| stage.parallelism);
+    let natural = || match tasks(from) == tasks(to) {
+        true => RouteKind::Forward,
+        false => RouteKind::Rebalance,
+    };
+    let route = leaf.route.unwrap_or_else(natural);
+    let edge = Edge::new(from, to, route).port(leaf.port).steps(leaf.labels);
+    match output {
+        Some(output) => edge.output(output),
+        None => edge,
+    }
+}
+
+pub(crate) fn id(place: usize) -> StageId {
+    StageId::new(u32::try_from(place).unwrap_or(u32::MAX))
+}

@@ -1,0 +1,262 @@
+//! The three kinds of stages: how each starts its tasks.
+
+use std::sync::Arc;
+
+use actix::{Actor, AsyncContext, Recipient};
+use actix_rt::ArbiterHandle;
+
+use millstream_core::{Clock, Data, TaskInfo};
+use millstream_metrics::TaskMetrics;
+use millstream_operators::{NoTimer, Operator, SideOutput};
+
+use super::graph::Sides;
+use super::node::Port;
+use super::wiring::{Inlet, Inlets, Leaf, Run, Way, Wiring};
+use crate::channel::{Outbox, Resume, Side, SideBranch};
+use crate::ends::{Sink, Source, TaskContext};
+use crate::job::{Heartbeat, Member};
+use crate::offload::Offload;
+use crate::schedule::Schedule;
+use crate::settings::Limits;
+use crate::task::{
+    Command, Guard, Logic, OperatorLogic, OperatorOf, Report, SinkLogic, SourceLogic, Task, TaskOf,
+};
+
+/// What every task of a stage is started with.
+pub(crate) struct Starting {
+    pub(crate) run: Run,
+    /// The card of the stage's first task.
+    pub(crate) info: TaskInfo,
+    /// The number in the job of the stage's first task.
+    pub(crate) first: usize,
+    /// Input channels of each task.
+    pub(crate) channels: usize,
+    /// The ways out, in the order of the leaves.
+    pub(crate) ways: Vec<Way>,
+    pub(crate) limits: Limits,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) schedule: Option<Arc<dyn Schedule>>,
+    pub(crate) arbiters: Vec<ArbiterHandle>,
+    pub(crate) supervisor: Recipient<Report>,
+    pub(crate) registry: millstream_metrics::Registry,
+}
+
+/// A task that has been started, and what else is kept of it.
+pub(crate) struct Started {
+    pub(crate) member: Member,
+    pub(crate) heartbeat: Arc<Heartbeat>,
+}
+
+/// A stage with its types hidden.
+pub(crate) trait Start: Send {
+    /// The edges that leave it, those of side outputs with their name.
+    fn leaves(&self) -> Vec<(Option<String>, Leaf)>;
+    /// Starts its tasks. Those behind it are started already.
+    fn start(&self, starting: &Starting) -> Vec<Started>;
+    /// Lets go of the addresses that were needed for starting what is in front of it.
+    fn forget(&self, _: Run) {}
+}
+
+/// A side output with its type hidden.
+pub(crate) trait SideNode: Send {
+    fn name(&self) -> &str;
+    fn leaves(&self, leaves: &mut Vec<Leaf>);
+    fn build(&self, wiring: &mut Wiring) -> Vec<Box<dyn SideBranch>>;
+}
+
+pub(crate) struct SideOf<T> {
+    pub(crate) output: SideOutput<T>,
+    pub(crate) port: Port<T>,
+}
+
+impl<T: Data> SideNode for SideOf<T> {
+    fn name(&self) -> &str {
+        self.output.name()
+    }
+
+    fn leaves(&self, leaves: &mut Vec<Leaf>) {
+        self.port.leaves(&[], leaves);
+    }
+
+    fn build(&self, wiring: &mut Wiring) -> Vec<Box<dyn SideBranch>> {
+        let side = |branch| {
+            let side: Box<dyn SideBranch> = Box::new(Side { output: self.output.clone(), branch });
+            side
+        };
+        self.port.build(wiring).into_iter().map(side).collect()
+    }
+}
+
+/// The leaves of a stage's outputs: the main one, then the side outputs.
+fn leaves<T: Data>(port: &Port<T>, sides: &Sides) -> Vec<(Option<String>, Leaf)> {
+    let mut main = Vec::new();
+    port.leaves(&[], &mut main);
+    let mut all: Vec<_> = main.into_iter().map(|leaf| (None, leaf)).collect();
+    sides.with(|sides| {
+        for side in sides {
+            let mut leaves = Vec::new();
+            side.leaves(&mut leaves);
+            all.extend(leaves.into_iter().map(|leaf| (Some(side.name().to_owned()), leaf)));
+        }
+    });
+    all
+}
+
+/// The outbox of one task, built in the order of [`leaves`].
+fn outbox<T: Data>(port: &Port<T>, sides: &Sides, mut wiring: Wiring) -> Outbox<T> {
+    let main = port.build(&mut wiring).into_iter().next();
+    let build = |sides: &[Box<dyn SideNode>]| {
+        sides.iter().flat_map(|side| side.build(&mut wiring)).collect()
+    };
+    Outbox::new(main, sides.with(build))
+}
+
+impl Starting {
+    /// Starts one actor a subtask; `logic` makes what it runs, on its arbiter.
+    fn tasks<L: Logic>(
+        &self,
+        logic: impl Fn(TaskContext, Wiring) -> L + Clone + Send + 'static,
+    ) -> (Vec<Started>, Vec<(actix::Addr<Task<L>>, usize, Arc<TaskMetrics>)>) {
+        let mut started = Vec::new();
+        let mut addresses = Vec::new();
+        for subtask in 0..self.info.parallelism {
+            let worker = subtask % self.arbiters.len();
+            let info = TaskInfo { subtask, ..self.info.clone() };
+            let metrics = self.registry.task(&info.stage, subtask);
+            let heartbeat = Arc::new(Heartbeat::default());
+            let guard = Guard::new(self.first + subtask, info.attempt, self.supervisor.clone());
+            let (limits, ways) = (self.limits.clone(), self.ways.clone());
+            let (clock, schedule) = (self.clock.clone(), self.schedule.clone());
+            let (run, channels, logic) = (self.run, self.channels, logic.clone());
+            let parts = (info.clone(), metrics.clone(), heartbeat.clone());
+            let address = Task::start_in_arbiter(&self.arbiters[worker], move |ctx| {
+                let (info, metrics, heartbeat) = parts;
+                let resume: Recipient<Resume> = ctx.address().recipient();
+                let wiring = Wiring {
+                    info: info.clone(),
+                    run,
+                    worker,
+                    limits: limits.clone(),
+                    resume: resume.downgrade(),
+                    ways: ways.into_iter(),
+                };
+                let offload = schedule.clone().map_or(Offload::pool(), Offload::in_line);
+                let context = TaskContext { info: info.clone(), clock: clock.clone(), offload };
+                let logic = logic(context, wiring);
+                Task::new(TaskOf {
+                    info,
+                    logic,
+                    channels,
+                    guard,
+                    limits,
+                    clock,
+                    schedule,
+                    metrics,
+                    heartbeat,
+                })
+            });
+            let orders: Recipient<Command> = address.clone().recipient();
+            let member = Member { info, orders, metrics: metrics.clone() };
+            started.push(Started { member, heartbeat });
+            addresses.push((address, worker, metrics));
+        }
+        (started, addresses)
+    }
+
+    /// As [`tasks`](Self::tasks), and the receiving ends are there for those in front.
+    fn receivers<T: Data, L: Logic<In = T>>(
+        &self,
+        inlets: &Inlets<T>,
+        logic: impl Fn(TaskContext, Wiring) -> L + Clone + Send + 'static,
+    ) -> Vec<Started> {
+        let (started, addresses) = self.tasks(logic);
+        let inlet = |(address, worker, metrics): (actix::Addr<Task<L>>, usize, _)| Inlet {
+            to: address.recipient(),
+            worker,
+            metrics,
+        };
+        inlets.fill(self.run, addresses.into_iter().map(inlet).collect());
+        started
+    }
+}
+
+pub(crate) struct SourceStage<S: Source> {
+    pub(crate) source: S,
+    pub(crate) port: Port<S::Out>,
+    pub(crate) sides: Sides,
+}
+
+impl<S: Source> Start for SourceStage<S> {
+    fn leaves(&self) -> Vec<(Option<String>, Leaf)> {
+        leaves(&self.port, &self.sides)
+    }
+
+    fn start(&self, starting: &Starting) -> Vec<Started> {
+        let batch_records = starting.limits.batch_records;
+        let (source, port, sides) = (self.source.clone(), self.port.clone(), self.sides.clone());
+        let logic = move |context, wiring| {
+            let (port, sides) = (port.clone(), sides.clone());
+            let wire = Box::new(move || outbox(&port, &sides, wiring));
+            SourceLogic::new(source.clone(), context, batch_records, wire)
+        };
+        starting.tasks(logic).0
+    }
+}
+
+pub(crate) struct OperatorStage<O: Operator, F> {
+    pub(crate) factory: F,
+    pub(crate) inlets: Inlets<O::In>,
+    pub(crate) port: Port<O::Out>,
+    pub(crate) sides: Sides,
+}
+
+impl<O, F> Start for OperatorStage<O, F>
+where
+    O: Operator<Timer = NoTimer>,
+    F: Fn(&TaskInfo) -> O + Clone + Send + 'static,
+{
+    fn leaves(&self) -> Vec<(Option<String>, Leaf)> {
+        leaves(&self.port, &self.sides)
+    }
+
+    fn start(&self, starting: &Starting) -> Vec<Started> {
+        let (channels, batch_records) = (starting.channels, starting.limits.batch_records);
+        let (factory, port, sides) = (self.factory.clone(), self.port.clone(), self.sides.clone());
+        starting.receivers(&self.inlets, move |context, wiring| {
+            let (factory, port, sides) = (factory.clone(), port.clone(), sides.clone());
+            OperatorLogic::new(OperatorOf {
+                info: context.info,
+                channels,
+                batch_records,
+                make: Box::new(move |info| factory(info)),
+                wire: Box::new(move || outbox(&port, &sides, wiring)),
+            })
+        })
+    }
+
+    fn forget(&self, run: Run) {
+        self.inlets.forget(run);
+    }
+}
+
+pub(crate) struct SinkStage<K: Sink> {
+    pub(crate) sink: K,
+    pub(crate) inlets: Inlets<K::In>,
+}
+
+impl<K: Sink> Start for SinkStage<K> {
+    fn leaves(&self) -> Vec<(Option<String>, Leaf)> {
+        Vec::new()
+    }
+
+    fn start(&self, starting: &Starting) -> Vec<Started> {
+        let (sink, channels) = (self.sink.clone(), starting.channels);
+        starting.receivers(&self.inlets, move |context, _| {
+            SinkLogic::new(sink.clone(), context, channels)
+        })
+    }
+
+    fn forget(&self, run: Run) {
+        self.inlets.forget(run);
+    }
+}

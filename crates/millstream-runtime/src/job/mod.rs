@@ -1,0 +1,14 @@
+//! A running job: who watches over its tasks, who waits for it, and how it can end.
+
+mod error;
+mod handle;
+mod heartbeat;
+mod supervisor;
+mod watch;
+
+pub use error::{JobError, StartError, TaskName};
+pub use handle::{Job, JobState, JobStatus};
+pub(crate) use handle::{Outcome, Shared};
+pub(crate) use heartbeat::Heartbeat;
+pub(crate) use supervisor::{Begin, Member, StageMembers, Supervisor, SupervisorOf, Verb};
+pub(crate) use watch::{Watch, Watched};

@@ -1,0 +1,40 @@
+//! The actors of Millstream, and the only crate that knows actix.
+//!
+//! ```text
+//!                    ┌────────────── supervisor ◀── opened, departed ──┐
+//!                    │ open, run, drain, settle, cancel                │
+//!                    ▼                                                 │
+//!  reader ─▶ source task ─ steps ─ route ─ credits ─▶ inbox ─ operator task ─ … ─▶ inbox ─ sink task ─▶ writer
+//!                    │                                                 │
+//!                    └─────────────▶ counters in the registry ◀────────┘
+//! ```
+//!
+//! One rule stands above all others: **an actor never waits**. What it cannot send yet it keeps in its
+//! outbox, what it cannot take yet stays in its inbox; both are bounded by credits, which travel with
+//! the batches and return when a batch is dropped. The mailbox is always open, so an order is never
+//! stuck behind data.
+
+mod channel;
+mod clock;
+mod ends;
+mod graph;
+mod job;
+mod offload;
+mod schedule;
+mod settings;
+mod task;
+
+pub use actix;
+pub use actix_rt;
+
+pub use channel::{Broadcast, ByKey, Rebalance, Route};
+pub use clock::SystemClock;
+pub use ends::{Read, ReadContext, Reader, Sink, Source, TaskContext, Writer};
+pub use graph::{
+    ByKeyOf, Connect, EdgeNode, ForkNode, Graph, GraphFault, InTurn, Inlets, Natural, Node, Opening, Port, Prepared, RouteOf, RunKey,
+    SharedNode, Sides, StageKey, StepNode, Wiring,
+};
+pub use job::{Job, JobError, JobState, JobStatus, StartError, TaskName};
+pub use offload::Offload;
+pub use schedule::Schedule;
+pub use settings::{Settings, SettingsError, Workers};

@@ -1,0 +1,21 @@
+//! Tasks: the actors that run sources, operators and sinks.
+//!
+//! There is one actor, [`Task`]: mailbox, inbox, lanes, panic border, death told. What it runs is a
+//! [`Logic`]: a source, an operator or a sink, each a loop over its contract that knows no actor.
+
+mod budget;
+mod guard;
+mod logic;
+mod operator;
+mod shell;
+mod sink;
+mod source;
+mod turner;
+
+pub(crate) use budget::Budget;
+pub(crate) use guard::{Departure, Event, Guard, Report, TaskFailure, panic_message};
+pub(crate) use logic::{After, Logic, Turn};
+pub(crate) use operator::{OperatorLogic, OperatorOf};
+pub(crate) use shell::{Command, Order, Task, TaskOf};
+pub(crate) use sink::SinkLogic;
+pub(crate) use source::SourceLogic;

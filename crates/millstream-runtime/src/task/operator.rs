@@ -1,0 +1,273 @@
+//! An operator's task: merges the marks of its inputs and calls the operator as its contract says.
+
+use std::collections::VecDeque;
+use std::task::Poll;
+
+use millstream_core::{Failure, Mark, TaskInfo, Timestamp};
+use millstream_operators::{
+    Aligned, Alignment, Effects, Frontier, NoTimer, Operator, Progress,
+};
+
+use super::budget::PIECE;
+use super::{After, Logic, Turn};
+use crate::channel::{Inbox, Outbox, Taken};
+
+/// What a task makes its operator and its outbox from, on its arbiter.
+pub(crate) struct OperatorOf<O: Operator> {
+    pub(crate) info: TaskInfo,
+    pub(crate) channels: usize,
+    /// Made records after which they are handed on.
+    pub(crate) batch_records: usize,
+    pub(crate) make: Box<dyn FnOnce(&TaskInfo) -> O>,
+    pub(crate) wire: Box<dyn FnOnce() -> Outbox<O::Out>>,
+}
+
+/// Runs an operator.
+pub(crate) struct OperatorLogic<O: Operator> {
+    of: Option<OperatorOf<O>>,
+    running: Option<Running<O>>,
+    frontier: Frontier,
+    alignment: Alignment,
+    /// Marks that are passed on once the operator has no more work announced.
+    due: VecDeque<Mark>,
+    ended: bool,
+}
+
+/// What exists once the task is open.
+struct Running<O: Operator> {
+    /// Gone after a failure.
+    operator: Option<O>,
+    effects: Effects<O::Out, O::Timer>,
+    outbox: Outbox<O::Out>,
+    /// The operator has announced work.
+    more: bool,
+    batch_records: usize,
+}
+
+impl<O: Operator<Timer = NoTimer>> Running<O> {
+    /// Hands on what the operator has written. False if there is no room for more.
+    fn settle(&mut self, turn: &mut Turn<'_, '_>) -> Result<bool, Failure> {
+        let made = self.outbox.records(self.effects.records())?;
+        turn.metrics.records_out.add(made as u64);
+        self.outbox.sides(self.effects.sides())?;
+        turn.metrics.side_records_dropped.add(self.effects.sides().take_unread());
+        for (name, n) in self.effects.counts().drain(..) {
+            turn.metrics.count(name, n);
+        }
+        self.more |= self.effects.take_more();
+        Ok(!self.outbox.blocked())
+    }
+
+    /// Works off the records that the inbox announced.
+    fn records(
+        &mut self,
+        inbox: &mut Inbox<O::In>,
+        turn: &mut Turn<'_, '_>,
+    ) -> Result<(), Failure> {
+        let Self { operator: Some(operator), effects, outbox, more, batch_records } = self else {
+            return Ok(());
+        };
+        let budget = &mut turn.budget;
+        let (done, result) = inbox.records(
+            PIECE.min(*batch_records),
+            |record| -> Result<bool, Failure> {
+                operator.on_record(record, effects)?;
+                if effects.take_more() {
+                    *more = true;
+                    return Ok(false);
+                }
+                if effects.records().len() < *batch_records {
+                    return Ok(true);
+                }
+                outbox.records(effects.records())?;
+                Ok(!outbox.blocked())
+            },
+            |records| budget.spend(records),
+        );
+        turn.metrics.records_in.add(done as u64);
+        result?;
+        self.settle(turn).map(drop)
+    }
+
+    fn call(
+        &mut self,
+        call: impl FnOnce(&mut O, &mut Effects<O::Out, O::Timer>) -> Result<(), Failure>,
+        turn: &mut Turn<'_, '_>,
+    ) -> Result<(), Failure> {
+        if let Some(operator) = &mut self.operator {
+            call(operator, &mut self.effects)?;
+            turn.budget.spend(1);
+        }
+        self.settle(turn).map(drop)
+    }
+}
+
+impl<O: Operator<Timer = NoTimer>> OperatorLogic<O> {
+    pub(crate) fn new(of: OperatorOf<O>) -> Self {
+        Self {
+            frontier: Frontier::new(of.channels),
+            alignment: Alignment::new(of.channels),
+            of: Some(of),
+            running: None,
+            due: VecDeque::new(),
+            ended: false,
+        }
+    }
+
+    /// A mark of one channel: what it means for the task as a whole.
+    fn mark(
+        &mut self,
+        channel: usize,
+        mark: Mark,
+        inbox: &mut Inbox<O::In>,
+        turn: &mut Turn<'_, '_>,
+    ) -> Result<(), Failure> {
+        let progress = match mark {
+            Mark::Watermark(watermark) => self.frontier.watermark(channel, watermark),
+            Mark::Idle => self.frontier.idle(channel),
+            Mark::Active => self.frontier.active(channel),
+            Mark::Barrier(epoch) => {
+                inbox.hold(channel);
+                let aligned = self.alignment.barrier(channel, epoch);
+                self.aligned(aligned, inbox);
+                Progress::None
+            }
+            Mark::End => {
+                let aligned = self.alignment.end(channel);
+                self.aligned(aligned, inbox);
+                self.frontier.end(channel)
+            }
+        };
+        match progress {
+            Progress::None => Ok(()),
+            Progress::Watermark(watermark) => self.watermark(watermark, turn),
+            Progress::Idle => self.pass(Mark::Idle),
+            Progress::Active(None) => self.pass(Mark::Active),
+            Progress::Active(Some(watermark)) => {
+                self.pass(Mark::Active)?;
+                self.watermark(watermark, turn)
+            }
+            Progress::End => {
+                self.due.push_back(Mark::End);
+                let Some(running) = &mut self.running else { return Ok(()) };
+                running.call(|operator, out| operator.on_end(out), turn)
+            }
+        }
+    }
+
+    fn watermark(
+        &mut self,
+        watermark: Timestamp,
+        turn: &mut Turn<'_, '_>,
+    ) -> Result<(), Failure> {
+        self.due.push_back(Mark::Watermark(watermark));
+        let Some(running) = &mut self.running else { return Ok(()) };
+        running.call(|operator, out| operator.on_watermark(watermark, out), turn)
+    }
+
+    fn aligned(&mut self, aligned: Aligned, inbox: &mut Inbox<O::In>) {
+        if let Aligned::Complete(epoch) = aligned {
+            self.due.push_back(Mark::Barrier(epoch));
+            inbox.release();
+        }
+    }
+
+    fn pass(&mut self, mark: Mark) -> Result<(), Failure> {
+        self.due.push_back(mark);
+        Ok(())
+    }
+
+    /// Passes on the next due mark; the end only after the operator is closed.
+    fn pass_due(&mut self, mark: Mark) -> Result<(), Failure> {
+        let Some(running) = &mut self.running else { return Ok(()) };
+        if mark == Mark::End {
+            if let Some(operator) = &mut running.operator {
+                operator.close()?;
+            }
+            self.ended = true;
+        }
+        running.outbox.mark(mark)
+    }
+}
+
+impl<O: Operator<Timer = NoTimer>> Logic for OperatorLogic<O>
+where
+    O::In: Send,
+{
+    type In = O::In;
+
+    fn open(&mut self, _: &mut Turn<'_, '_>) -> Poll<Result<(), Failure>> {
+        let Some(of) = self.of.take() else { return Poll::Ready(Ok(())) };
+        let mut operator = (of.make)(&of.info);
+        let opened = operator.open(&of.info);
+        let outbox = (of.wire)();
+        self.running = Some(Running {
+            operator: Some(operator),
+            effects: Effects::new(outbox.side_buffers()),
+            outbox,
+            more: false,
+            batch_records: of.batch_records,
+        });
+        Poll::Ready(opened)
+    }
+
+    fn work(
+        &mut self,
+        inbox: &mut Inbox<O::In>,
+        turn: &mut Turn<'_, '_>,
+    ) -> Result<After, Failure> {
+        loop {
+            let Some(running) = &mut self.running else { return Ok(After::Input) };
+            running.outbox.advance()?;
+            if running.outbox.blocked() {
+                if running.outbox.wait() {
+                    return Ok(After::Credit);
+                }
+                continue;
+            }
+            if self.ended {
+                return Ok(After::Ended);
+            }
+            if turn.budget.is_spent() {
+                return Ok(After::Again);
+            }
+            if std::mem::take(&mut running.more) {
+                running.call(|operator, out| operator.more(out), turn)?;
+            } else if let Some(mark) = self.due.pop_front() {
+                self.pass_due(mark)?;
+            } else {
+                match inbox.take(|n| turn.pick(n)) {
+                    None => return Ok(After::Input),
+                    Some(Taken::Records) => running.records(inbox, turn)?,
+                    Some(Taken::Mark(channel, mark)) => self.mark(channel, mark, inbox, turn)?,
+                }
+            }
+        }
+    }
+
+    fn filling(&self) -> bool {
+        self.running.as_ref().is_some_and(|running| running.outbox.filling())
+    }
+
+    fn flush(&mut self) {
+        self.running.iter_mut().for_each(|running| running.outbox.flush());
+    }
+
+    fn salvage(&mut self) -> Result<(), Failure> {
+        let Some(running) = &mut self.running else { return Ok(()) };
+        running.operator = None;
+        running.outbox.records(running.effects.records())?;
+        running.outbox.sides(running.effects.sides())
+    }
+
+    fn hand_over(&mut self) -> Poll<Result<(), Failure>> {
+        match &mut self.running {
+            Some(running) => running.outbox.hand_over(),
+            None => Poll::Ready(Ok(())),
+        }
+    }
+
+    fn take_sent(&mut self) -> u64 {
+        self.running.as_mut().map_or(0, |running| running.outbox.take_sent())
+    }
+}

@@ -1,0 +1,353 @@
+//! The actor that every task is: it files what arrives, runs turns, and tells of its end.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use actix::{Actor, ActorContext, AsyncContext, Handler, Message};
+
+use millstream_core::{Attempt, Clock, Moment, TaskInfo};
+use millstream_metrics::{Activity, TaskMetrics, TaskState, TaskTime};
+use millstream_operators::{Lane, Lanes};
+
+use super::turner::{Next, Turner};
+use super::{After, Budget, Departure, Guard, Logic, TaskFailure, Turn, panic_message};
+use crate::channel::{Deliver, Inbox, Resume};
+use crate::job::Heartbeat;
+use crate::schedule::Schedule;
+use crate::settings::Limits;
+
+/// What the supervisor tells a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// Make and open what you run, then report.
+    Open,
+    /// Every task is open: begin.
+    Run,
+    /// End the input here. For sources.
+    Drain,
+    /// Nothing more will come: work off what has arrived, hand it on, and depart without an end.
+    Settle,
+    /// End now; nothing more is emitted.
+    Cancel,
+}
+
+/// An order for one attempt; of another attempt it is dropped.
+#[derive(Clone, Copy, Debug, Message)]
+#[rtype(result = "()")]
+pub(crate) struct Command {
+    pub(crate) attempt: Attempt,
+    pub(crate) order: Order,
+}
+
+/// What a task is made of.
+pub(crate) struct TaskOf<L: Logic> {
+    pub(crate) info: TaskInfo,
+    pub(crate) logic: L,
+    pub(crate) channels: usize,
+    pub(crate) guard: Guard,
+    pub(crate) limits: Limits,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) schedule: Option<Arc<dyn Schedule>>,
+    pub(crate) metrics: Arc<TaskMetrics>,
+    pub(crate) heartbeat: Arc<Heartbeat>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Created,
+    Opening,
+    Open,
+    Running,
+    /// The user's code has failed; what it made before is being handed on.
+    Failing,
+    Over,
+}
+
+/// The actor of a task.
+///
+/// Its mailbox is always open: handlers only file, and all work is done in turns of bounded size by
+/// one resident future, so that an order waits for a turn at most.
+pub(crate) struct Task<L: Logic> {
+    info: TaskInfo,
+    /// Gone once the task is over.
+    logic: Option<L>,
+    inbox: Inbox<L::In>,
+    commands: VecDeque<Order>,
+    lanes: Lanes,
+    phase: Phase,
+    limits: Limits,
+    clock: Arc<dyn Clock>,
+    schedule: Option<Arc<dyn Schedule>>,
+    metrics: Arc<TaskMetrics>,
+    time: TaskTime,
+    heartbeat: Arc<Heartbeat>,
+    /// Nothing more will come.
+    settling: bool,
+    /// Why the task is failing.
+    failure: Option<TaskFailure>,
+    /// The task has yielded once with nothing to do; if there still is nothing, it flushes.
+    lingered: bool,
+    span: tracing::Span,
+    /// Last, so that everything else is gone when the end is told.
+    guard: Guard,
+}
+
+impl<L: Logic> Task<L> {
+    pub(crate) fn new(of: TaskOf<L>) -> Self {
+        let TaskOf { info, logic, channels, guard, limits, clock, schedule, metrics, heartbeat } = of;
+        let span = tracing::info_span!(
+            "task",
+            job = &*info.job,
+            stage = &*info.stage,
+            subtask = info.subtask,
+            attempt = info.attempt.get()
+        );
+        Self {
+            time: TaskTime::new(metrics.clone()),
+            lanes: Lanes::new(limits.turn_records),
+            inbox: Inbox::new(channels),
+            logic: Some(logic),
+            commands: VecDeque::new(),
+            phase: Phase::Created,
+            settling: false,
+            failure: None,
+            lingered: false,
+            info,
+            limits,
+            clock,
+            schedule,
+            metrics,
+            heartbeat,
+            span,
+            guard,
+        }
+    }
+
+    /// One turn: orders, then the logic, within the budget.
+    pub(crate) fn turn(&mut self, ctx: &mut actix::Context<Self>, cx: &mut Context<'_>) -> Next {
+        if self.phase == Phase::Over {
+            return Next::Stop;
+        }
+        let began = self.clock.monotonic();
+        self.time.enter(Activity::Busy, began);
+        self.metrics.turns.inc();
+        self.heartbeat.turn_begins(began);
+        let span = self.span.clone();
+        let after = span.in_scope(|| self.serve(began, cx));
+        let ended = self.clock.monotonic();
+        self.heartbeat.turn_ends();
+        let activity = match after {
+            After::Again => Activity::Waiting,
+            After::Credit => Activity::BackPressured,
+            After::Input | After::Ended => Activity::Idle,
+        };
+        if self.phase != Phase::Over {
+            self.time.enter(activity, ended);
+        }
+        let sent = self.logic.as_mut().map_or(0, Logic::take_sent);
+        self.metrics.batches_out.add(sent);
+        let next = if self.phase == Phase::Over { Next::Stop } else { self.next(after) };
+        if matches!(next, Next::Stop) {
+            ctx.stop();
+        }
+        next
+    }
+
+    /// What comes after a turn: a yield if work is left; one more yield before batches that are not
+    /// full are let go, since what fills them may be on its way; else a wait.
+    fn next(&mut self, after: After) -> Next {
+        let chance = self.schedule.as_ref().map_or(0, |schedule| schedule.yields());
+        if after == After::Again || !self.commands.is_empty() {
+            self.lingered = false;
+            return Next::Yield(1 + chance);
+        }
+        let filling = self.logic.as_ref().is_some_and(Logic::filling);
+        match std::mem::replace(&mut self.lingered, filling) {
+            false if filling => Next::Yield(1 + chance),
+            true if filling => {
+                self.lingered = false;
+                self.logic.iter_mut().for_each(Logic::flush);
+                // The flush may have used the last credit or have found none.
+                Next::Yield(1 + chance)
+            }
+            _ if self.settling && after == After::Input => {
+                self.depart(TaskState::Cancelled, Departure::Cancelled);
+                Next::Stop
+            }
+            _ => Next::Wait,
+        }
+    }
+
+    fn serve(&mut self, began: Moment, cx: &mut Context<'_>) -> After {
+        let mut after = After::Input;
+        let data = if self.phase == Phase::Created { 0 } else { usize::MAX };
+        self.lanes.begin([self.commands.len(), 0, 0, data]);
+        while self.phase != Phase::Over
+            && let Some(serve) = self.lanes.next()
+        {
+            match serve.lane {
+                Lane::Control => {
+                    self.lanes.served(Lane::Control, 1);
+                    if let Some(order) = self.commands.pop_front() {
+                        self.obey(order);
+                    }
+                }
+                lane => {
+                    after = self.guarded(serve.at_most, began, cx);
+                    self.lanes.skip(lane);
+                }
+            }
+        }
+        after
+    }
+
+    fn obey(&mut self, order: Order) {
+        match (order, self.phase) {
+            (Order::Open, Phase::Created) => {
+                self.phase = Phase::Opening;
+                self.metrics.set_state(TaskState::Opening);
+            }
+            (Order::Run, Phase::Open) => self.phase = Phase::Running,
+            (Order::Cancel, _) => {
+                let failure = self.failure.take();
+                let departure = failure.map_or(Departure::Cancelled, Departure::Failed);
+                self.depart(TaskState::Cancelled, departure);
+            }
+            (Order::Settle, Phase::Running) => self.settling = true,
+            (Order::Settle, Phase::Created | Phase::Opening | Phase::Open) => {
+                self.depart(TaskState::Cancelled, Departure::Cancelled);
+            }
+            (Order::Drain, _) => self.logic.iter_mut().for_each(Logic::drain),
+            // An order that comes twice or late.
+            (Order::Open | Order::Run | Order::Settle, _) => {}
+        }
+    }
+
+    /// Calls the logic behind the panic border.
+    fn guarded(&mut self, records: usize, began: Moment, cx: &mut Context<'_>) -> After {
+        let Some(logic) = &mut self.logic else { return After::Ended };
+        let mut turn = Turn {
+            cx,
+            budget: Budget::new(&*self.clock, records, began, self.limits.turn_time),
+            metrics: &self.metrics,
+            schedule: self.schedule.as_deref(),
+        };
+        let opening = self.phase == Phase::Opening;
+        let (phase, inbox) = (self.phase, &mut self.inbox);
+        let called = catch_unwind(AssertUnwindSafe(|| match phase {
+            Phase::Opening => match logic.open(&mut turn) {
+                Poll::Ready(Ok(())) => Ok(After::Ended),
+                Poll::Ready(Err(failure)) => Err(failure),
+                Poll::Pending => Ok(After::Input),
+            },
+            Phase::Running => logic.work(inbox, &mut turn),
+            Phase::Failing => match logic.hand_over() {
+                Poll::Ready(handed) => handed.map(|()| After::Ended),
+                Poll::Pending => Ok(After::Credit),
+            },
+            _ => Ok(After::Input),
+        }));
+        match called {
+            Ok(Ok(After::Ended)) if opening => {
+                self.phase = Phase::Open;
+                self.metrics.set_state(TaskState::Running);
+                self.guard.opened();
+                After::Input
+            }
+            Ok(Ok(After::Ended)) => {
+                match self.failure.take() {
+                    Some(failure) => self.depart(TaskState::Failed, Departure::Failed(failure)),
+                    None => self.depart(TaskState::Ended, Departure::Ended),
+                }
+                After::Ended
+            }
+            Ok(Ok(after)) => after,
+            Ok(Err(failure)) => self.fail(TaskFailure::Error(failure)),
+            Err(payload) => self.fail(TaskFailure::Panic(panic_message(&*payload))),
+        }
+    }
+
+    /// The first failure counts. What was made before it is handed on before the task departs.
+    fn fail(&mut self, failure: TaskFailure) -> After {
+        tracing::error!(?failure, "{} fails", self.info);
+        let first = self.failure.is_none();
+        let failure = self.failure.take().unwrap_or(failure);
+        let logic = self.logic.as_mut().filter(|_| first && self.phase == Phase::Running);
+        let salvaged = logic.map(|logic| catch_unwind(AssertUnwindSafe(|| logic.salvage())));
+        if let Some(Ok(Ok(()))) = salvaged {
+            self.phase = Phase::Failing;
+            self.failure = Some(failure);
+            return After::Again;
+        }
+        self.depart(TaskState::Failed, Departure::Failed(failure));
+        After::Ended
+    }
+
+    /// The end of the task's life: what it ran and what it holds is dropped here, behind a panic
+    /// border since users' values are dropped with it, and the guard knows why.
+    fn depart(&mut self, state: TaskState, departure: Departure) {
+        if self.phase == Phase::Over {
+            return;
+        }
+        self.phase = Phase::Over;
+        let logic = self.logic.take();
+        let left = self.inbox.close();
+        let dropped = catch_unwind(AssertUnwindSafe(move || {
+            drop(left);
+            drop(logic);
+        }));
+        self.time.stop(self.clock.monotonic());
+        self.metrics.set_state(state);
+        let departure = match (departure, dropped) {
+            (Departure::Ended, Err(payload)) => {
+                Departure::Failed(TaskFailure::Panic(panic_message(&*payload)))
+            }
+            (departure, _) => departure,
+        };
+        tracing::debug!(?state, "{} departs", self.info);
+        self.guard.departs(departure);
+    }
+}
+
+// What the actor holds is moved freely: nothing in it is pinned in place.
+impl<L: Logic> Unpin for Task<L> {}
+
+impl<L: Logic> Actor for Task<L> {
+    type Context = actix::Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        // The bound is in the credits; a bound here would only count senders.
+        ctx.set_mailbox_capacity(0);
+        ctx.spawn(Turner::new(tokio::task::yield_now));
+    }
+}
+
+impl<L: Logic> Handler<Deliver<L::In>> for Task<L> {
+    type Result = ();
+
+    fn handle(&mut self, delivery: Deliver<L::In>, _: &mut Self::Context) {
+        if delivery.attempt == self.info.attempt {
+            // What comes after the end of this task is dropped, and its credit goes back.
+            drop(self.inbox.file(delivery));
+        }
+    }
+}
+
+impl<L: Logic> Handler<Resume> for Task<L> {
+    type Result = ();
+
+    /// Nothing to file: the turn that follows finds the credit.
+    fn handle(&mut self, Resume: Resume, _: &mut Self::Context) {}
+}
+
+impl<L: Logic> Handler<Command> for Task<L> {
+    type Result = ();
+
+    fn handle(&mut self, command: Command, _: &mut Self::Context) {
+        if command.attempt == self.info.attempt {
+            self.commands.push_back(command.order);
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! A sink's task: gives its writer what arrives, and at the end flushes, prepares and commits.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Poll, ready};
+
+use millstream_core::{Epoch, Failure, Mark, Stamped};
+use millstream_operators::{Frontier, Progress};
+
+use super::budget::PIECE;
+use super::{After, Logic, Turn};
+use crate::channel::{Inbox, Taken};
+use crate::ends::{Sink, TaskContext, Writer};
+
+type Opened<W> = Pin<Box<dyn Future<Output = Result<W, Failure>>>>;
+type Closing = Pin<Box<dyn Future<Output = Result<(), Failure>>>>;
+
+/// Runs the writer of a sink.
+pub(crate) struct SinkLogic<K: Sink> {
+    state: State<K::Writer>,
+    sink: K,
+    context: TaskContext,
+    frontier: Frontier,
+    /// What the writer takes at once: as much as it has shown to work off within a turn.
+    piece: usize,
+    batch: Vec<Stamped<K::In>>,
+}
+
+enum State<W> {
+    Created,
+    Opening(Opened<W>),
+    Writing(W),
+    /// The input has ended: flush, prepare, commit.
+    Closing(Closing),
+    Gone,
+}
+
+impl<K: Sink> SinkLogic<K> {
+    pub(crate) fn new(sink: K, context: TaskContext, channels: usize) -> Self {
+        Self {
+            state: State::Created,
+            sink,
+            context,
+            frontier: Frontier::new(channels),
+            piece: PIECE,
+            batch: Vec::new(),
+        }
+    }
+
+    /// Gives the writer one piece of the batch that the inbox announced. A piece doubles while it
+    /// takes little of a turn's time and starts small again when it takes much, so that a fast sink
+    /// is called once a batch and a slow one does not hold up its arbiter.
+    fn write(&mut self, inbox: &mut Inbox<K::In>, turn: &mut Turn<'_, '_>) -> Result<(), Failure> {
+        let State::Writing(writer) = &mut self.state else { return Ok(()) };
+        let piece = self.piece.min(turn.budget.records());
+        let before = turn.budget.clock().monotonic();
+        let n = inbox.piece(piece, &mut self.batch);
+        turn.metrics.records_in.add(n as u64);
+        let written = writer.write(&mut self.batch);
+        self.batch.clear();
+        written?;
+        let took = turn.budget.clock().monotonic().since(before);
+        if took > turn.budget.time() / 4 {
+            self.piece = PIECE.min((self.piece / 2).max(1));
+        } else if n == self.piece {
+            self.piece = self.piece.saturating_mul(2);
+        }
+        turn.budget.spend(n);
+        Ok(())
+    }
+
+    fn close(&mut self) {
+        if let State::Writing(mut writer) = std::mem::replace(&mut self.state, State::Gone) {
+            self.state = State::Closing(Box::pin(async move {
+                writer.flush().await?;
+                match writer.prepare(Epoch::new(0)).await? {
+                    Some(transaction) => writer.commit(transaction).await,
+                    None => Ok(()),
+                }
+            }));
+        }
+    }
+}
+
+impl<K: Sink> Logic for SinkLogic<K> {
+    type In = K::In;
+
+    fn open(&mut self, turn: &mut Turn<'_, '_>) -> Poll<Result<(), Failure>> {
+        if matches!(self.state, State::Created) {
+            let (sink, context) = (self.sink.clone(), self.context.clone());
+            let opening = async move { sink.open(&context, Vec::new()).await };
+            self.state = State::Opening(Box::pin(opening));
+        }
+        let State::Opening(opening) = &mut self.state else { return Poll::Ready(Ok(())) };
+        let opened = ready!(opening.as_mut().poll(turn.cx));
+        Poll::Ready(opened.map(|writer| self.state = State::Writing(writer)))
+    }
+
+    fn work(
+        &mut self,
+        inbox: &mut Inbox<K::In>,
+        turn: &mut Turn<'_, '_>,
+    ) -> Result<After, Failure> {
+        loop {
+            if let State::Closing(closing) = &mut self.state {
+                return match closing.as_mut().poll(turn.cx) {
+                    Poll::Ready(closed) => closed.map(|()| After::Ended),
+                    Poll::Pending => Ok(After::Input),
+                };
+            }
+            if turn.budget.is_spent() {
+                return Ok(After::Again);
+            }
+            match inbox.take(|n| turn.pick(n)) {
+                None => return Ok(After::Input),
+                Some(Taken::Records) => self.write(inbox, turn)?,
+                Some(Taken::Mark(channel, Mark::End)) => {
+                    if self.frontier.end(channel) == Progress::End {
+                        self.close();
+                    }
+                }
+                // A sink has nothing to do with time; barriers concern it once there are
+                // checkpoints.
+                Some(Taken::Mark(..)) => {}
+            }
+        }
+    }
+
+    fn salvage(&mut self) -> Result<(), Failure> {
+        self.state = State::Gone;
+        Ok(())
+    }
+}

@@ -1,0 +1,202 @@
+//! A source's task: reads its splits in turn, as long as there is room in the outbox.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::Poll;
+
+use millstream_core::{Failure, Mark, Stamped};
+use millstream_operators::SideBuffers;
+
+use super::{After, Logic, Turn};
+use crate::channel::{Inbox, Outbox};
+use crate::ends::{Read, ReadContext, Reader, Source, TaskContext};
+
+type Opened<R> = Result<Vec<R>, Failure>;
+
+/// Runs the splits of a source that belong to one task.
+pub(crate) struct SourceLogic<S: Source> {
+    state: State<S::Reader>,
+    source: S,
+    context: TaskContext,
+    /// Made when the task opens, on its arbiter.
+    wire: Option<Box<dyn FnOnce() -> Outbox<S::Out>>>,
+    outbox: Outbox<S::Out>,
+    made: Vec<Stamped<S::Out>>,
+    sides: SideBuffers,
+    /// Records handed on at once.
+    batch_records: usize,
+}
+
+enum State<R> {
+    Created,
+    Opening(Pin<Box<dyn Future<Output = Opened<R>>>>),
+    /// The readers that have not ended, and the one whose turn it is.
+    Reading(Vec<R>, usize),
+    Drained,
+    Ending,
+}
+
+impl<S: Source> SourceLogic<S> {
+    pub(crate) fn new(
+        source: S,
+        context: TaskContext,
+        batch_records: usize,
+        wire: Box<dyn FnOnce() -> Outbox<S::Out>>,
+    ) -> Self {
+        Self {
+            state: State::Created,
+            source,
+            context,
+            wire: Some(wire),
+            outbox: Outbox::new(None, Vec::new()),
+            made: Vec::new(),
+            sides: SideBuffers::default(),
+            batch_records,
+        }
+    }
+
+    fn opening(&self) -> Pin<Box<dyn Future<Output = Opened<S::Reader>>>> {
+        let (source, context) = (self.source.clone(), self.context.clone());
+        Box::pin(async move {
+            let mut readers = Vec::new();
+            let mine = source.splits().into_iter().skip(context.info.subtask);
+            for split in mine.step_by(context.info.parallelism) {
+                readers.push(source.open(&split, None, &context).await?);
+            }
+            Ok(readers)
+        })
+    }
+
+    /// One call of a reader, and what it gave into the outbox, whatever it said.
+    fn read(&mut self, at: usize, turn: &mut Turn<'_, '_>) -> Result<Read, Failure> {
+        let State::Reading(readers, _) = &mut self.state else { return Ok(Read::Ended) };
+        let budget = turn.budget.records().min(self.batch_records);
+        let mut cx = ReadContext {
+            records: &mut self.made,
+            sides: &mut self.sides,
+            budget,
+            cx: turn.cx,
+            clock: turn.budget.clock(),
+        };
+        let said = readers[at].read(&mut cx);
+        let given = self.outbox.records(&mut self.made)?;
+        self.outbox.sides(&mut self.sides)?;
+        turn.metrics.records_out.add(given as u64);
+        turn.metrics.side_records_dropped.add(self.sides.take_unread());
+        turn.budget.spend(given.max(1));
+        match said {
+            Ok(_) if given > budget => Err(Failure::new(format!(
+                "the reader gave {given} records in one call, and its budget was {budget}"
+            ))),
+            said => said,
+        }
+    }
+
+    /// Reads in turn until the budget is spent, the outbox is blocked or no reader has anything.
+    fn read_on(&mut self, turn: &mut Turn<'_, '_>) -> Result<After, Failure> {
+        let mut quiet = 0;
+        while !self.outbox.blocked() {
+            let State::Reading(readers, next) = &self.state else { return Ok(After::Again) };
+            if readers.is_empty() {
+                self.state = State::Drained;
+                return Ok(After::Again);
+            }
+            if quiet >= readers.len() {
+                return Ok(After::Input);
+            }
+            if turn.budget.is_spent() {
+                return Ok(After::Again);
+            }
+            let at = next % readers.len();
+            let said = self.read(at, turn)?;
+            let State::Reading(readers, next) = &mut self.state else { return Ok(After::Again) };
+            *next = at + 1;
+            match said {
+                Read::Ready => quiet = 0,
+                Read::Later => quiet += 1,
+                Read::Ended => {
+                    readers.remove(at);
+                    *next = at;
+                }
+            }
+        }
+        Ok(After::Again)
+    }
+}
+
+impl<S: Source> Logic for SourceLogic<S> {
+    type In = Infallible;
+
+    fn open(&mut self, turn: &mut Turn<'_, '_>) -> Poll<Result<(), Failure>> {
+        if let Some(wire) = self.wire.take() {
+            self.outbox = wire();
+            self.sides = self.outbox.side_buffers();
+        }
+        if matches!(self.state, State::Created) {
+            self.state = State::Opening(self.opening());
+        }
+        let State::Opening(opening) = &mut self.state else { return Poll::Ready(Ok(())) };
+        let readers = std::task::ready!(opening.as_mut().poll(turn.cx));
+        Poll::Ready(readers.map(|readers| self.state = State::Reading(readers, 0)))
+    }
+
+    fn work(
+        &mut self,
+        _: &mut Inbox<Infallible>,
+        turn: &mut Turn<'_, '_>,
+    ) -> Result<After, Failure> {
+        loop {
+            self.outbox.advance()?;
+            if self.outbox.blocked() {
+                if self.outbox.wait() {
+                    return Ok(After::Credit);
+                }
+                continue;
+            }
+            match self.state {
+                State::Ending => return Ok(After::Ended),
+                State::Drained => {
+                    self.state = State::Ending;
+                    self.outbox.mark(Mark::End)?;
+                }
+                _ => {
+                    let after = self.read_on(turn)?;
+                    if after == After::Input || turn.budget.is_spent() {
+                        return Ok(after);
+                    }
+                }
+            }
+        }
+    }
+
+    fn drain(&mut self) {
+        if !matches!(self.state, State::Ending) {
+            self.state = State::Drained;
+        }
+    }
+
+    fn filling(&self) -> bool {
+        self.outbox.filling()
+    }
+
+    fn flush(&mut self) {
+        self.outbox.flush();
+    }
+
+    fn salvage(&mut self) -> Result<(), Failure> {
+        self.state = State::Ending;
+        self.outbox.records(&mut self.made)?;
+        self.outbox.sides(&mut self.sides)?;
+        self.outbox.flush();
+        Ok(())
+    }
+
+    fn hand_over(&mut self) -> Poll<Result<(), Failure>> {
+        self.outbox.hand_over()
+    }
+
+    fn take_sent(&mut self) -> u64 {
+        self.outbox.take_sent()
+    }
+}

@@ -1,0 +1,60 @@
+//! The one resident future of a task: it runs turns, and yields between them.
+//!
+//! actix polls it after the mailbox is empty, at every wake of the actor, so a handler only files
+//! what has arrived. Work that is left is resumed through `tokio::task::yield_now`: a message to
+//! oneself would be served in the same poll, before anything else on the thread, and waking oneself
+//! lets many more turns pass before the thread looks at timers and at other threads.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use actix::fut::ActorFuture;
+
+use super::{Logic, Task};
+use crate::schedule::Yielding;
+
+/// What the turner does after a turn.
+pub(crate) enum Next {
+    /// Yield so often, then the next turn.
+    Yield(u32),
+    /// The next turn comes with the next wake.
+    Wait,
+    /// No further turn.
+    Stop,
+}
+
+pub(crate) struct Turner<F, M> {
+    yielding: Yielding<F, M>,
+}
+
+impl<F: Future<Output = ()>, M: FnMut() -> F> Turner<F, M> {
+    pub(crate) fn new(make: M) -> Self {
+        Self { yielding: Yielding::new(make) }
+    }
+}
+
+impl<L, F, M> ActorFuture<Task<L>> for Turner<F, M>
+where
+    L: Logic,
+    F: Future<Output = ()>,
+    M: FnMut() -> F + Unpin,
+{
+    type Output = ();
+
+    fn poll(
+        mut self: Pin<&mut Self>,
+        task: &mut Task<L>,
+        ctx: &mut actix::Context<Task<L>>,
+        cx: &mut Context<'_>,
+    ) -> Poll<()> {
+        loop {
+            ready!(self.yielding.poll(cx));
+            match task.turn(ctx, cx) {
+                Next::Yield(times) => self.yielding.start(times),
+                Next::Wait => return Poll::Pending,
+                Next::Stop => return Poll::Ready(()),
+            }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Stateful stream processing inside a Rust service, in which every operator is an actix actor.
+//!
+//! A [`Dataflow`] is built from streams: a [`Stream`] is what leaves a stage, with the stateless
+//! steps that are fused to it; a [`KeyedStream`] has a key. Starting it makes actors of its stages
+//! and gives a [`Job`].
+//!
+//! ```
+//! use millstream::prelude::*;
+//!
+//! #[actix::main]
+//! async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let flow = Dataflow::new("words");
+//!     let counts = flow
+//!         .source("lines", Items::from(["to be or", "not to be"]))
+//!         .flat_map(|line| line.split(' ').map(str::to_owned).collect::<Vec<_>>())
+//!         .key_by(|word| word.clone())
+//!         .at_end()
+//!         .count("count")
+//!         .collect("out");
+//!     flow.start(Settings::new()).await?.finished().await?;
+//!
+//!     let mut counts = counts.take();
+//!     counts.sort();
+//!     let expected = [("be", 2), ("not", 1), ("or", 1), ("to", 2)];
+//!     assert_eq!(counts, expected.map(|(word, n)| (word.to_owned(), n)));
+//!     Ok(())
+//! }
+//! ```
+
+mod dataflow;
+mod ends;
+mod keyed;
+mod stream;
+
+pub mod prelude;
+
+pub use dataflow::Dataflow;
+pub use ends::{Collect, Collected, Each, Generate, Items};
+pub use keyed::{AtEnd, KeyedStream};
+pub use stream::{BoxedStream, Sunk, Stream};
+
+pub use millstream_core::{
+    Attempt, Clock, Data, Epoch, Failure, Key, KeyGroup, KeyGroups, KeyHash, Keyed, Moment, Place,
+    Record, ReservedTimestamp, Stamped, TaskInfo, Timestamp, Volatile, Wake, codec,
+};
+pub use millstream_metrics::{JobNumbers, Numbers, StageNumbers, TaskNumbers, TaskState};
+pub use millstream_operators::{
+    Chain, Effects, Either, NoTimer, Operator, Piece, Restored, SideOutput, Snapshot, Timer,
+    TimerDomain, TimerEdit, state, step,
+};
+pub use millstream_plan::{Plan, PlanError, PlanFault};
+pub use millstream_runtime::{
+    GraphFault, Job, JobError, JobState, JobStatus, Offload, Read, ReadContext, Reader, Schedule,
+    Settings, SettingsError, Sink, Source, StartError, SystemClock, TaskContext, TaskName, Workers,
+    Writer, actix, actix_rt,
+};

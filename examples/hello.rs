@@ -1,0 +1,3 @@
+//! The smallest dataflow.
+
+fn main() {}
