@@ -114,33 +114,34 @@ impl<T: Send + 'static> Inbox<T> {
 
     /// The next element. `pick` chooses among the channels that have one; 0 is the one whose turn it
     /// is.
-    pub(crate) fn take(&mut self, pick: impl FnOnce(usize) -> usize) -> Option<Taken> {
+    pub(crate) fn take(&mut self, pick: impl Fn(usize) -> usize) -> Option<Taken> {
         if self.phase == Phase::Closed {
             return None;
         }
-        if self.current.is_none() {
-            let ready = self.order.len();
-            let channel = self.order.remove(pick(ready).min(ready.checked_sub(1)?))?;
-            let loan = self.channels[channel].pop_front()?;
-            if !self.channels[channel].is_empty() {
-                self.order.push_back(channel);
+        loop {
+            if self.current.is_none() {
+                self.current = Some(self.next_batch(&pick)?);
             }
-            self.current = Some(Current { channel, loan, reversed: false });
-        }
-        let current = self.current.as_mut()?;
-        if !current.loan.batch.records.is_empty() {
-            return Some(Taken::Records);
-        }
-        let Current { channel, mut loan, .. } = self.current.take()?;
-        self.waiting -= 1;
-        match loan.batch.mark.take() {
-            Some(mark) => Some(Taken::Mark(channel, mark)),
-            // The batch is finished and no mark ended it: the next one.
-            None => {
-                drop(loan);
-                self.take(|_| 0)
+            let current = self.current.take()?;
+            if !current.loan.batch.records.is_empty() {
+                self.current = Some(current);
+                return Some(Taken::Records);
+            }
+            self.waiting -= 1;
+            if let Some(mark) = current.loan.batch.mark {
+                return Some(Taken::Mark(current.channel, mark));
             }
         }
+    }
+
+    fn next_batch(&mut self, pick: impl Fn(usize) -> usize) -> Option<Current<T>> {
+        let last = self.order.len().checked_sub(1)?;
+        let channel = self.order.remove(pick(last + 1).min(last))?;
+        let loan = self.channels[channel].pop_front()?;
+        if !self.channels[channel].is_empty() {
+            self.order.push_back(channel);
+        }
+        Some(Current { channel, loan, reversed: false })
     }
 
     /// Works off the records of the batch that [`take`](Self::take) announced, in order, `piece` at

@@ -182,8 +182,8 @@ impl<L: Logic> Task<L> {
 
     fn serve(&mut self, began: Moment, cx: &mut Context<'_>) -> After {
         let mut after = After::Input;
-        let data = if self.phase == Phase::Created { 0 } else { usize::MAX };
-        self.lanes.begin([self.commands.len(), 0, 0, data]);
+        // How much data there is only the logic knows: it may have some that it has taken before.
+        self.lanes.begin([self.commands.len(), 0, 0, usize::MAX]);
         while self.phase != Phase::Over
             && let Some(serve) = self.lanes.next()
         {
