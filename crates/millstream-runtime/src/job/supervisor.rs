@@ -184,9 +184,8 @@ impl Supervisor {
 
     /// Tells each stage to settle behind which everything is gone.
     fn settle_stages(&mut self) {
-        let Phase::Settling(mut told) = std::mem::replace(&mut self.phase, Phase::Cancelling) else {
-            return;
-        };
+        let Phase::Settling(told) = &mut self.phase else { return };
+        let mut told = std::mem::take(told);
         for (place, stage) in self.stages.iter().enumerate() {
             let gone = |stage: &usize| {
                 self.stages[*stage].tasks.iter().all(|task| self.presence[*task] == Presence::Gone)
