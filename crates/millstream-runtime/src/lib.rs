@@ -14,6 +14,7 @@
 //! the batches and return when a batch is dropped. The mailbox is always open, so an order is never
 //! stuck behind data.
 
+mod census;
 mod channel;
 mod clock;
 mod ends;
@@ -27,6 +28,7 @@ mod task;
 pub use actix;
 pub use actix_rt;
 
+pub use census::census;
 pub use channel::{Broadcast, ByKey, Rebalance, Route};
 pub use clock::SystemClock;
 pub use ends::{Read, ReadContext, Reader, Sink, Source, TaskContext, Writer};

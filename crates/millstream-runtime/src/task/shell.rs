@@ -13,6 +13,7 @@ use millstream_operators::{Lane, Lanes};
 
 use super::turner::{Next, Turner};
 use super::{After, Budget, Departure, Guard, Logic, TaskFailure, Turn, panic_message};
+use crate::census::Counted;
 use crate::channel::{Deliver, Inbox, Resume};
 use crate::job::Heartbeat;
 use crate::schedule::Schedule;
@@ -90,6 +91,8 @@ pub(crate) struct Task<L: Logic> {
     /// The task has yielded once with nothing to do; if there still is nothing, it flushes.
     lingered: bool,
     span: tracing::Span,
+    /// Behind all that it counts as alive, and before its end is told.
+    _counted: Counted,
     /// Last, so that everything else is gone when the end is told.
     guard: Guard,
 }
@@ -114,6 +117,7 @@ impl<L: Logic> Task<L> {
             settling: false,
             failure: None,
             lingered: false,
+            _counted: Counted::new(&info),
             info,
             limits,
             clock,
