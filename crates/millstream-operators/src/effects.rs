@@ -62,6 +62,13 @@ impl<Out: Data, P> Effects<Out, P> {
         &mut self.records
     }
 
+    /// How many records were written; without limit once the operator has said that work is left. One
+    /// number for one look after each record: is it time to carry things out?
+    #[inline]
+    pub fn fill(&self) -> usize {
+        if self.more { usize::MAX } else { self.records.len() }
+    }
+
     /// The side outputs written so far.
     pub fn sides(&mut self) -> &mut SideBuffers {
         &mut self.sides

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use millstream_core::{Data, Stamped, TaskInfo};
 
-use super::{Chain, Step};
+use super::{Chain, Collect, Step};
 
 /// Applies a function to each value; the timestamp stays.
 pub struct Map<T, U, F> {
@@ -33,6 +33,10 @@ impl<T: Data, U: Data, F: Fn(T) -> U + 'static> Step for Map<T, U, F> {
     #[inline]
     fn apply(&mut self, record: Stamped<T>, emit: &mut impl FnMut(Stamped<U>)) {
         emit(record.map(&self.function));
+    }
+
+    fn apply_all(&mut self, batch: &mut Vec<Stamped<T>>, out: &mut impl Collect<U>) {
+        out.extend(batch.drain(..).map(|record| record.map(&self.function)));
     }
 }
 

@@ -49,6 +49,11 @@ pub trait Collect<T> {
     fn append(&mut self, records: &mut Vec<Stamped<T>>) {
         records.drain(..).for_each(|record| self.push(record));
     }
+
+    /// Takes as many records as the iterator says that it has.
+    fn extend(&mut self, records: impl ExactSizeIterator<Item = Stamped<T>>) {
+        records.for_each(|record| self.push(record));
+    }
 }
 
 /// The description of steps, from which each task makes its own.

@@ -65,13 +65,19 @@ impl<S: Step, R: Route<S::Out>> Edge<S, R> {
     }
 
     fn go_on(&mut self) -> Result<(), Failure> {
-        let mut out = Routed::new(&mut self.route, &mut self.outlets);
-        while !out.outlets.blocked()
-            && let Some(record) = self.held.records.pop()
+        let Self { step, route, outlets, held } = self;
+        let mut pushed = Ok(());
+        while pushed.is_ok()
+            && !outlets.blocked()
+            && let Some(record) = held.records.pop()
         {
-            self.step.apply(record, &mut |record| out.push(record));
+            step.apply(record, &mut |record| {
+                if pushed.is_ok() {
+                    pushed = route.push(record, outlets);
+                }
+            });
         }
-        out.finish()?;
+        pushed?;
         if self.held.records.is_empty() {
             self.held.marks.drain(..).for_each(|mark| self.outlets.mark(mark));
         }
@@ -85,9 +91,7 @@ impl<S: Step, R: Route<S::Out>> Branch<S::In> for Edge<S, R> {
             self.held.put(records);
             return self.go_on();
         }
-        let mut out = Routed::new(&mut self.route, &mut self.outlets);
-        self.step.apply_all(records, &mut out);
-        out.finish()
+        self.route.all(&mut self.step, records, &mut self.outlets)
     }
 
     fn mark(&mut self, mark: Mark) -> Result<(), Failure> {
@@ -122,38 +126,6 @@ impl<S: Step, R: Route<S::Out>> Branch<S::In> for Edge<S, R> {
 
     fn take_sent(&mut self) -> u64 {
         self.outlets.0.iter_mut().map(|outlet| outlet.take_sent()).sum()
-    }
-}
-
-/// Collects what leaves the steps of an edge into its route, and keeps the first refusal.
-struct Routed<'a, R, Out: Send + 'static> {
-    route: &'a mut R,
-    outlets: &'a mut Outlets<Out>,
-    refused: Option<Failure>,
-}
-
-impl<'a, R, Out: Send + 'static> Routed<'a, R, Out> {
-    const fn new(route: &'a mut R, outlets: &'a mut Outlets<Out>) -> Self {
-        Self { route, outlets, refused: None }
-    }
-
-    fn finish(self) -> Result<(), Failure> {
-        self.refused.map_or(Ok(()), Err)
-    }
-}
-
-impl<T, R: Route<T>> Collect<T> for Routed<'_, R, R::Out> {
-    #[inline]
-    fn push(&mut self, record: Stamped<T>) {
-        if let Err(failure) = self.route.push(record, self.outlets) {
-            self.refused.get_or_insert(failure);
-        }
-    }
-
-    fn append(&mut self, records: &mut Vec<Stamped<T>>) {
-        if let Err(failure) = self.route.append(records, self.outlets) {
-            self.refused.get_or_insert(failure);
-        }
     }
 }
 

@@ -30,9 +30,9 @@ enum Phase {
 ///
 /// Bounded by the credits of its channels; marks without records are merged, so that at most two
 /// watermark or status marks of a channel lie behind each other. Channels are served in turn, batch
-/// by batch; a batch keeps its credit until its last record has been taken. A batch that a turn
-/// cannot finish is turned round once, so that the rest is popped from its end: work on it stays
-/// linear however small the turns are.
+/// by batch; a batch keeps its credit until its last record has been taken. What a turn
+/// cannot finish of a batch is moved to a buffer of its own, once a turn, so that the loop over a
+/// batch that is finished in one go has nothing to keep count of.
 pub(crate) struct Inbox<T: Send + 'static> {
     channels: Vec<VecDeque<Loan<T>>>,
     held: Vec<bool>,
@@ -47,8 +47,6 @@ pub(crate) struct Inbox<T: Send + 'static> {
 struct Current<T: Send + 'static> {
     channel: usize,
     loan: Loan<T>,
-    /// Whether the records stand in reverse order.
-    reversed: bool,
 }
 
 impl<T: Send + 'static> Inbox<T> {
@@ -141,13 +139,14 @@ impl<T: Send + 'static> Inbox<T> {
         if !self.channels[channel].is_empty() {
             self.order.push_back(channel);
         }
-        Some(Current { channel, loan, reversed: false })
+        Some(Current { channel, loan })
     }
 
     /// Works off the records of the batch that [`take`](Self::take) announced, in order, `piece` at
     /// most between two questions whether to go on.
     ///
-    /// Stops at the first error. Returns how many records were worked off.
+    /// Stops when `each` says no, or at its first error. Returns how many records were worked off.
+    #[inline]
     pub(crate) fn records<E>(
         &mut self,
         piece: usize,
@@ -155,38 +154,28 @@ impl<T: Send + 'static> Inbox<T> {
         mut go_on: impl FnMut(usize) -> bool,
     ) -> (usize, Result<(), E>) {
         let Some(current) = &mut self.current else { return (0, Ok(())) };
-        let mut done = 0;
-        let mut result = Ok(true);
         let records = &mut current.loan.batch.records;
-        if current.reversed {
-            while let (Ok(true), Some(record)) = (&result, records.pop()) {
+        let all = records.len();
+        let mut drain = records.drain(..);
+        let mut result = Ok(true);
+        while matches!(result, Ok(true)) && drain.len() > 0 {
+            let before = drain.len();
+            for record in drain.by_ref().take(piece) {
                 result = each(record);
-                done += 1;
-                if done % piece == 0 && !go_on(piece) {
+                if !matches!(result, Ok(true)) {
                     break;
                 }
             }
-        } else {
-            let mut drain = records.drain(..);
-            'batch: while drain.len() > 0 {
-                for record in drain.by_ref().take(piece) {
-                    result = each(record);
-                    done += 1;
-                    if !matches!(result, Ok(true)) {
-                        break 'batch;
-                    }
-                }
-                if !go_on(piece) {
-                    break;
-                }
-            }
-            if drain.len() > 0 {
-                let rest: Vec<_> = drain.rev().collect();
-                *records = rest;
-                current.reversed = true;
+            if !go_on(before - drain.len()) {
+                break;
             }
         }
-        (done, result.map(drop))
+        let left = drain.len();
+        if left > 0 {
+            let rest: Vec<_> = drain.collect();
+            *records = rest;
+        }
+        (all - left, result.map(drop))
     }
 
     /// The next `at_most` records of the batch that [`take`](Self::take) announced, in order, into
@@ -194,14 +183,10 @@ impl<T: Send + 'static> Inbox<T> {
     pub(crate) fn piece(&mut self, at_most: usize, batch: &mut Vec<Stamped<T>>) -> usize {
         let Some(current) = &mut self.current else { return 0 };
         let records = &mut current.loan.batch.records;
-        if !current.reversed && records.len() <= at_most {
+        if records.len() <= at_most {
             std::mem::swap(records, batch);
         } else {
-            if !std::mem::replace(&mut current.reversed, true) {
-                records.reverse();
-            }
-            let rest = records.len().saturating_sub(at_most);
-            batch.extend(records.drain(rest..).rev());
+            batch.extend(records.drain(..at_most));
         }
         batch.len()
     }

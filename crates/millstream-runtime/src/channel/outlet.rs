@@ -6,6 +6,7 @@ use std::sync::Arc;
 use actix::Recipient;
 
 use millstream_core::{Attempt, Batch, Mark, Stamped};
+use millstream_operators::Collect;
 
 use super::deliver::{Deliver, Link, Loan};
 
@@ -52,34 +53,6 @@ impl<T: Send + 'static> Outlet<T> {
             queue: VecDeque::new(),
             sent: 0,
         }
-    }
-
-    #[inline]
-    pub(crate) fn push(&mut self, record: Stamped<T>) {
-        self.open.push(record);
-        if self.open.len() >= self.batch_records {
-            self.cut(None);
-        }
-    }
-
-    /// All records of `records`, which is left empty; a whole buffer where possible.
-    pub(crate) fn append(&mut self, records: &mut Vec<Stamped<T>>) {
-        if self.open.is_empty() && records.len() <= self.batch_records {
-            std::mem::swap(&mut self.open, records);
-            if self.open.len() >= self.batch_records {
-                self.cut(None);
-                // The caller gets a buffer back for the one it gave.
-                std::mem::swap(&mut self.open, records);
-            }
-        } else {
-            records.drain(..).for_each(|record| self.push(record));
-        }
-    }
-
-    /// Room for so many more records without growing.
-    pub(crate) fn reserve(&mut self, records: usize) {
-        let room = self.batch_records.saturating_sub(self.open.len());
-        self.open.reserve(records.min(room));
     }
 
     /// A mark behind everything that was pushed.
@@ -155,6 +128,41 @@ impl<T: Send + 'static> Outlet<T> {
     fn send(&mut self, loan: Loan<T>) {
         self.sent += 1;
         self.to.do_send(Deliver { channel: self.channel, attempt: self.attempt, loan });
+    }
+}
+
+impl<T: Send + 'static> Collect<T> for Outlet<T> {
+    #[inline]
+    fn push(&mut self, record: Stamped<T>) {
+        self.open.push(record);
+        if self.open.len() >= self.batch_records {
+            self.cut(None);
+        }
+    }
+
+    /// A whole buffer where possible.
+    fn append(&mut self, records: &mut Vec<Stamped<T>>) {
+        if !self.open.is_empty() || records.len() > self.batch_records {
+            return records.drain(..).for_each(|record| self.push(record));
+        }
+        std::mem::swap(&mut self.open, records);
+        if self.open.len() >= self.batch_records {
+            self.cut(None);
+        }
+        if records.capacity() == 0 {
+            // The caller gets a buffer for the one that it gave.
+            *records = self.link.buffer();
+        }
+    }
+
+    fn extend(&mut self, records: impl ExactSizeIterator<Item = Stamped<T>>) {
+        if self.open.len() + records.len() > self.batch_records {
+            return records.for_each(|record| self.push(record));
+        }
+        self.open.extend(records);
+        if self.open.len() >= self.batch_records {
+            self.cut(None);
+        }
     }
 }
 

@@ -4,6 +4,8 @@ use std::marker::PhantomData;
 
 use millstream_core::{Data, Failure, Key, KeyGroups, KeyHash, Keyed, Mark, Stamped};
 
+use millstream_operators::{Collect, Step};
+
 use super::outlet::Outlet;
 
 /// A way of choosing channels. What travels may differ from what comes in: a keyed exchange adds the
@@ -20,18 +22,40 @@ pub trait Route<T>: 'static {
     #[doc(hidden)]
     fn push(&mut self, record: Stamped<T>, outlets: &mut Outlets<Self::Out>) -> Result<(), Failure>;
 
-    /// Sends a batch on its way; `records` is left empty.
+    /// Sends what a step makes of a batch on its way; `batch` is left empty.
     ///
     /// # Errors
     ///
-    /// As [`push`](Self::push).
+    /// As [`push`](Self::push); the first refusal counts.
     #[doc(hidden)]
-    fn append(
+    fn all<S: Step<Out = T>>(
         &mut self,
-        records: &mut Vec<Stamped<T>>,
+        step: &mut S,
+        batch: &mut Vec<Stamped<S::In>>,
         outlets: &mut Outlets<Self::Out>,
-    ) -> Result<(), Failure> {
-        records.drain(..).try_for_each(|record| self.push(record, outlets))
+    ) -> Result<(), Failure>
+    where
+        Self: Sized,
+    {
+        let mut each = Each { route: self, outlets, refused: None };
+        step.apply_all(batch, &mut each);
+        each.refused.map_or(Ok(()), Err)
+    }
+}
+
+/// Collects what leaves a step into a route, record by record, and keeps the first refusal.
+struct Each<'a, R, Out: Send + 'static> {
+    route: &'a mut R,
+    outlets: &'a mut Outlets<Out>,
+    refused: Option<Failure>,
+}
+
+impl<T, R: Route<T>> Collect<T> for Each<'_, R, R::Out> {
+    #[inline]
+    fn push(&mut self, record: Stamped<T>) {
+        if let Err(failure) = self.route.push(record, self.outlets) {
+            self.refused.get_or_insert(failure);
+        }
     }
 }
 
@@ -85,16 +109,18 @@ impl<T: Data> Route<T> for Rebalance {
         Ok(())
     }
 
-    fn append(
+    fn all<S: Step<Out = T>>(
         &mut self,
-        records: &mut Vec<Stamped<T>>,
+        step: &mut S,
+        batch: &mut Vec<Stamped<S::In>>,
         outlets: &mut Outlets<T>,
     ) -> Result<(), Failure> {
-        if let [only] = &mut outlets.0[..] {
-            only.append(records);
-            return Ok(());
+        // With one channel there is nothing to choose, and whole batches can be handed over.
+        match &mut outlets.0[..] {
+            [only] => step.apply_all(batch, only),
+            _ => step.apply_all(batch, &mut Each { route: self, outlets, refused: None }),
         }
-        records.drain(..).try_for_each(|record| self.push(record, outlets))
+        Ok(())
     }
 }
 

@@ -68,23 +68,22 @@ impl<O: Operator<Timer = NoTimer>> Running<O> {
             return Ok(());
         };
         let budget = &mut turn.budget;
+        let mut made = 0;
         let (done, result) = inbox.records(
             PIECE.min(*batch_records),
             |record| -> Result<bool, Failure> {
                 operator.on_record(record, effects)?;
-                if effects.take_more() {
-                    *more = true;
-                    return Ok(false);
-                }
-                if effects.records().len() < *batch_records {
+                if effects.fill() < *batch_records {
                     return Ok(true);
                 }
-                outbox.records(effects.records())?;
-                Ok(!outbox.blocked())
+                *more |= effects.take_more();
+                made += outbox.records(effects.records())?;
+                Ok(!*more && !outbox.blocked())
             },
             |records| budget.spend(records),
         );
         turn.metrics.records_in.add(done as u64);
+        turn.metrics.records_out.add(made as u64);
         result?;
         self.settle(turn).map(drop)
     }
