@@ -16,6 +16,8 @@ pub trait Branch<T> {
     fn mark(&mut self, mark: Mark) -> Result<(), Failure>;
     /// Goes on with what was held back, as far as there is credit.
     fn advance(&mut self) -> Result<(), Failure>;
+    /// A step has failed: what stands behind the record that it failed at is given up.
+    fn give_up(&mut self);
     /// Lets go of batches that are not full.
     fn flush(&mut self);
     /// Whether something is held back for want of credit.
@@ -48,6 +50,11 @@ impl<T> Held<T> {
 
     fn is_empty(&self) -> bool {
         self.records.is_empty() && self.marks.is_empty()
+    }
+
+    fn clear(&mut self) {
+        self.records.clear();
+        self.marks.clear();
     }
 }
 
@@ -106,6 +113,10 @@ impl<S: Step, R: Route<S::Out>> Branch<S::In> for Edge<S, R> {
     fn advance(&mut self) -> Result<(), Failure> {
         self.outlets.advance();
         if self.held.is_empty() { Ok(()) } else { self.go_on() }
+    }
+
+    fn give_up(&mut self) {
+        self.held.clear();
     }
 
     fn flush(&mut self) {
@@ -221,6 +232,11 @@ impl<S: Step> Branch<S::In> for Fork<S> {
     fn advance(&mut self) -> Result<(), Failure> {
         self.branches.iter_mut().try_for_each(|branch| branch.advance())?;
         if self.held.is_empty() { Ok(()) } else { self.go_on() }
+    }
+
+    fn give_up(&mut self) {
+        self.held.clear();
+        self.branches.iter_mut().for_each(|branch| branch.give_up());
     }
 
     fn flush(&mut self) {

@@ -58,6 +58,12 @@ impl<T: Data> Outbox<T> {
         self.sides.iter_mut().try_for_each(|side| side.advance())
     }
 
+    /// A step may have failed: what stands behind the record that it failed at is given up.
+    pub(crate) fn give_up(&mut self) {
+        self.main.iter_mut().for_each(|main| main.give_up());
+        self.sides.iter_mut().for_each(|side| side.give_up());
+    }
+
     pub(crate) fn flush(&mut self) {
         self.main.iter_mut().for_each(|main| main.flush());
         self.sides.iter_mut().for_each(|side| side.flush());
@@ -108,6 +114,7 @@ pub(crate) trait SideBranch {
     fn records(&mut self, buffer: &mut SideBuffer) -> Result<(), Failure>;
     fn mark(&mut self, mark: Mark) -> Result<(), Failure>;
     fn advance(&mut self) -> Result<(), Failure>;
+    fn give_up(&mut self);
     fn flush(&mut self);
     fn blocked(&self) -> bool;
     fn filling(&self) -> bool;
@@ -139,6 +146,10 @@ impl<T: Data> SideBranch for Side<T> {
 
     fn advance(&mut self) -> Result<(), Failure> {
         self.branch.advance()
+    }
+
+    fn give_up(&mut self) {
+        self.branch.give_up();
     }
 
     fn flush(&mut self) {

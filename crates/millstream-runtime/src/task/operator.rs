@@ -255,6 +255,7 @@ where
     fn salvage(&mut self) -> Result<(), Failure> {
         let Some(running) = &mut self.running else { return Ok(()) };
         running.operator = None;
+        running.outbox.give_up();
         running.outbox.records(running.effects.records())?;
         running.outbox.sides(running.effects.sides())
     }

@@ -186,6 +186,7 @@ impl<S: Source> Logic for SourceLogic<S> {
 
     fn salvage(&mut self) -> Result<(), Failure> {
         self.state = State::Ending;
+        self.outbox.give_up();
         self.outbox.records(&mut self.made)?;
         self.outbox.sides(&mut self.sides)?;
         self.outbox.flush();
