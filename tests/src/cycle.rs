@@ -57,10 +57,14 @@ pub fn arrows(files: &[&Source]) -> Vec<Arrow> {
     let modules = top_modules(files);
     let targets = |name: &str| -> Vec<String> {
         match name {
-            "*" => names.values().cloned().collect(),
+            "*" => names.values().filter(|module| modules.contains(*module)).cloned().collect(),
             "self" => Vec::new(),
             _ if modules.contains(name) => vec![name.to_owned()],
-            _ => vec![names.get(name).map_or(root_name, String::as_str).to_owned()],
+            _ => match names.get(name) {
+                Some(module) if modules.contains(module) => vec![module.clone()],
+                Some(_other_crate) => Vec::new(),
+                None => vec![root_name.to_owned()],
+            },
         }
     };
     for file in files {
@@ -180,8 +184,8 @@ mod tests {
     #[test]
     fn imports_that_only_point_down_are_no_cycle() {
         let files = [
-            ("lib.rs", "mod a; mod b; mod c; pub use a::A; pub use b::B;"),
-            ("a.rs", "use crate::{B, c};\n#[cfg(test)]\nmod tests { use crate::a; }"),
+            ("lib.rs", "mod a; mod b; mod c; pub use a::A; pub use b::B; pub use z::Z;"),
+            ("a.rs", "use crate::{B, Z, c};\n#[cfg(test)]\nmod tests { use crate::a; }"),
             ("b.rs", "use crate::c;\n#[cfg(test)]\nmod tests { use crate::A; }"),
             ("c.rs", "/// See [`crate::A`].\nuse self::inner::C; use std::fmt;"),
         ];

@@ -453,12 +453,8 @@ fn stopping_the_system_ends_the_job_with_an_error() {
     system.run().unwrap();
     let job = told.recv().unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-    let error = runtime.block_on(async {
-        tokio::time::timeout(Duration::from_secs(60), job.finished()).await
-    });
+    let error = runtime
+        .block_on(async { tokio::time::timeout(Duration::from_secs(60), job.finished()).await });
     let error = error.expect("the job ends").expect_err("it was cut off");
-    assert!(
-        matches!(error, JobError::SystemStopped { .. } | JobError::Died { .. }),
-        "{error:?}"
-    );
+    assert!(matches!(error, JobError::SystemStopped { .. } | JobError::Died { .. }), "{error:?}");
 }

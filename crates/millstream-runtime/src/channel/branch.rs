@@ -21,6 +21,8 @@ pub trait Branch<T> {
     /// Lets go of batches that are not full.
     fn flush(&mut self);
     /// Whether something is held back for want of credit.
+    fn holding(&self) -> bool;
+    /// Whether something is held back, or the next batch would be.
     fn blocked(&self) -> bool;
     /// Whether a batch is being filled.
     fn filling(&self) -> bool;
@@ -121,6 +123,10 @@ impl<S: Step, R: Route<S::Out>> Branch<S::In> for Edge<S, R> {
 
     fn flush(&mut self) {
         self.outlets.0.iter_mut().for_each(|outlet| outlet.flush());
+    }
+
+    fn holding(&self) -> bool {
+        self.outlets.holding() || !self.held.is_empty()
     }
 
     fn blocked(&self) -> bool {
@@ -241,6 +247,10 @@ impl<S: Step> Branch<S::In> for Fork<S> {
 
     fn flush(&mut self) {
         self.branches.iter_mut().for_each(|branch| branch.flush());
+    }
+
+    fn holding(&self) -> bool {
+        !self.held.is_empty() || self.branches.iter().any(|branch| branch.holding())
     }
 
     fn blocked(&self) -> bool {

@@ -44,6 +44,11 @@ impl Credits {
         true
     }
 
+    /// Whether there is one to take.
+    pub(crate) fn any(&self) -> bool {
+        self.available.load(Ordering::Acquire) > 0
+    }
+
     /// The producer says that it will wait. False if a credit has come meanwhile: it must not.
     #[must_use]
     pub(crate) fn wait(&self) -> bool {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use millstream_core::{Mark, Stamped};
+use millstream_core::{Grammar, GrammarError, Mark, Stamped};
 
 use super::deliver::{Deliver, Loan};
 
@@ -42,6 +42,8 @@ pub(crate) struct Inbox<T: Send + 'static> {
     current: Option<Current<T>>,
     waiting: usize,
     phase: Phase,
+    /// What has come by each channel, so that its grammar can be asserted where assertions count.
+    passed: Vec<Grammar>,
 }
 
 struct Current<T: Send + 'static> {
@@ -58,6 +60,7 @@ impl<T: Send + 'static> Inbox<T> {
             current: None,
             waiting: 0,
             phase: Phase::Open,
+            passed: vec![Grammar::default(); channels],
         }
     }
 
@@ -67,6 +70,7 @@ impl<T: Send + 'static> Inbox<T> {
             return Err(Refused(delivery));
         }
         let channel = delivery.channel;
+        debug_assert_eq!(self.passes(&delivery), Ok(()), "channel {channel} breaks its grammar");
         let queue = &mut self.channels[channel];
         if let Some(last) = queue.back_mut()
             && last.lent() == 0
@@ -83,6 +87,15 @@ impl<T: Send + 'static> Inbox<T> {
         queue.push_back(delivery.loan);
         self.waiting += 1;
         Ok(())
+    }
+
+    /// Whether a delivery may follow what has come by its channel.
+    fn passes(&mut self, delivery: &Deliver<T>) -> Result<(), GrammarError> {
+        let passed = &mut self.passed[delivery.channel];
+        if !delivery.loan.batch.records.is_empty() {
+            passed.record()?;
+        }
+        delivery.loan.batch.mark.map_or(Ok(()), |mark| passed.mark(mark))
     }
 
     /// How many batches can be taken now, held channels left out.

@@ -69,6 +69,12 @@ impl<T: Data> Outbox<T> {
         self.sides.iter_mut().for_each(|side| side.flush());
     }
 
+    /// Whether something is held back for want of credit.
+    pub(crate) fn holding(&self) -> bool {
+        self.main.iter().any(|main| main.holding()) || self.sides.iter().any(|side| side.holding())
+    }
+
+    /// Whether something is held back, or the next batch would be.
     pub(crate) fn blocked(&self) -> bool {
         self.main.iter().any(|main| main.blocked()) || self.sides.iter().any(|side| side.blocked())
     }
@@ -90,7 +96,7 @@ impl<T: Data> Outbox<T> {
             if let Err(failure) = self.advance() {
                 return Poll::Ready(Err(failure));
             }
-            if self.blocked() {
+            if self.holding() {
                 if self.wait() {
                     return Poll::Pending;
                 }
@@ -116,6 +122,7 @@ pub(crate) trait SideBranch {
     fn advance(&mut self) -> Result<(), Failure>;
     fn give_up(&mut self);
     fn flush(&mut self);
+    fn holding(&self) -> bool;
     fn blocked(&self) -> bool;
     fn filling(&self) -> bool;
     fn wait(&self) -> bool;
@@ -154,6 +161,10 @@ impl<T: Data> SideBranch for Side<T> {
 
     fn flush(&mut self) {
         self.branch.flush();
+    }
+
+    fn holding(&self) -> bool {
+        self.branch.holding()
     }
 
     fn blocked(&self) -> bool {

@@ -24,8 +24,9 @@ pub(crate) struct OutletOf<T: Send + 'static> {
 /// The sending end of one channel.
 ///
 /// One queue, first in, first out. A batch with records needs a credit; a mark by itself needs none
-/// but never passes what was queued before it. What waits for credit is bounded by what one call of
-/// the operator made, because a task whose outlet is [`blocked`](Self::blocked) calls nothing.
+/// but never passes what was queued before it. A task whose outlet is [`blocked`](Self::blocked) calls
+/// nothing that makes records, so the next batch has a credit before it is made; what waits for one
+/// is bounded by what a single call makes beyond it.
 pub(crate) struct Outlet<T: Send + 'static> {
     to: Recipient<Deliver<T>>,
     channel: usize,
@@ -82,8 +83,13 @@ impl<T: Send + 'static> Outlet<T> {
     }
 
     /// Whether something waits for credit.
-    pub(crate) fn blocked(&self) -> bool {
+    pub(crate) fn holding(&self) -> bool {
         !self.queue.is_empty()
+    }
+
+    /// Whether the next batch would have to wait for credit.
+    pub(crate) fn blocked(&self) -> bool {
+        self.holding() || !self.link.credits.any()
     }
 
     /// Sends what there is credit for.

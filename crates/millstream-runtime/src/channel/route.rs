@@ -77,6 +77,10 @@ impl<T: Send + 'static> Outlets<T> {
         self.0.iter().any(|outlet| outlet.blocked())
     }
 
+    pub(crate) fn holding(&self) -> bool {
+        self.0.iter().any(|outlet| outlet.holding())
+    }
+
     /// Every blocked channel is told that its producer waits; false if one has credit.
     pub(crate) fn wait(&self) -> bool {
         self.0.iter().filter(|outlet| outlet.blocked()).all(|outlet| outlet.wait())

@@ -218,22 +218,25 @@ where
         loop {
             let Some(running) = &mut self.running else { return Ok(After::Input) };
             running.outbox.advance()?;
-            if running.outbox.blocked() {
-                if running.outbox.wait() {
-                    return Ok(After::Credit);
-                }
-                continue;
-            }
-            if self.ended {
+            let holding = running.outbox.holding();
+            if self.ended && !holding {
                 return Ok(After::Ended);
             }
             if turn.budget.is_spent() {
                 return Ok(After::Again);
             }
-            if std::mem::take(&mut running.more) {
-                running.call(|operator, out| operator.more(out), turn)?;
-            } else if let Some(mark) = self.due.pop_front() {
+            if !holding
+                && !running.more
+                && let Some(mark) = self.due.pop_front()
+            {
+                // A mark needs no credit.
                 self.pass_due(mark)?;
+            } else if running.outbox.blocked() {
+                if running.outbox.wait() {
+                    return Ok(After::Credit);
+                }
+            } else if std::mem::take(&mut running.more) {
+                running.call(|operator, out| operator.more(out), turn)?;
             } else {
                 match inbox.take(|n| turn.pick(n)) {
                     None => return Ok(After::Input),

@@ -148,24 +148,25 @@ impl<S: Source> Logic for SourceLogic<S> {
     ) -> Result<After, Failure> {
         loop {
             self.outbox.advance()?;
-            if self.outbox.blocked() {
-                if self.outbox.wait() {
-                    return Ok(After::Credit);
-                }
-                continue;
-            }
             match self.state {
+                _ if self.outbox.holding() => {}
                 State::Ending => return Ok(After::Ended),
                 State::Drained => {
                     self.state = State::Ending;
                     self.outbox.mark(Mark::End)?;
+                    continue;
                 }
+                _ if self.outbox.blocked() => {}
                 _ => {
                     let after = self.read_on(turn)?;
                     if after == After::Input || turn.budget.is_spent() {
                         return Ok(after);
                     }
+                    continue;
                 }
+            }
+            if self.outbox.wait() {
+                return Ok(After::Credit);
             }
         }
     }

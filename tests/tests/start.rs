@@ -1,0 +1,235 @@
+//! Where a job can be started from, and what is refused before anything runs.
+
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use millstream::prelude::*;
+use millstream::{GraphFault, PlanFault, SettingsError};
+
+/// A small job with an exchange, and what it must give.
+fn numbers() -> (Dataflow, impl Fn() -> Vec<u64>) {
+    let flow = Dataflow::new("numbers");
+    let out = flow
+        .source("numbers", Items::from(0..1_000_u64))
+        .key_by(|n| n % 10)
+        .at_end()
+        .fold("sum", 0, |sum, n| *sum += n)
+        .map(|(_, sum)| sum)
+        .collect("out");
+    (flow, move || {
+        let mut sums = out.take();
+        sums.sort_unstable();
+        sums
+    })
+}
+
+fn sums() -> Vec<u64> {
+    (0..10).map(|key| (0..100).map(|n| n * 10 + key).sum()).collect()
+}
+
+fn two() -> Workers {
+    Workers::Own(NonZeroUsize::new(2).unwrap())
+}
+
+#[actix::test]
+async fn a_job_starts_on_the_current_arbiter() {
+    let (flow, out) = numbers();
+    flow.start(Settings::new().parallelism(3)).await.unwrap().finished().await.unwrap();
+    assert_eq!(out(), sums());
+}
+
+#[actix::test]
+async fn a_job_starts_on_arbiters_of_its_own_which_end_with_it() {
+    let (flow, out) = numbers();
+    let job = flow.start(Settings::new().workers(two()).parallelism(4)).await.unwrap();
+    job.finished().await.unwrap();
+    assert_eq!(out(), sums());
+}
+
+#[test]
+fn a_job_starts_from_another_arbiter_of_the_system() {
+    let (flow, out) = numbers();
+    actix::System::new().block_on(async move {
+        let arbiter = actix::Arbiter::new();
+        let (tell, told) = tokio::sync::oneshot::channel();
+        arbiter.spawn(async move {
+            let job = flow.start(Settings::new().workers(two())).await.unwrap();
+            job.finished().await.unwrap();
+            let (flow, out) = numbers();
+            flow.start(Settings::new()).await.unwrap().finished().await.unwrap();
+            assert_eq!(out(), sums());
+            tell.send(()).unwrap();
+        });
+        told.await.unwrap();
+        arbiter.stop();
+    });
+    assert_eq!(out(), sums());
+}
+
+/// An actix system on a thread of its own, for those who have none.
+fn elsewhere() -> (millstream::actix_rt::ArbiterHandle, impl FnOnce()) {
+    let (tell, told) = std::sync::mpsc::channel();
+    let thread = std::thread::spawn(move || {
+        let system = actix::System::new();
+        system.block_on(async move {
+            let handle = actix::Arbiter::current();
+            tell.send((handle, actix::System::current())).unwrap();
+        });
+        system.run().unwrap();
+    });
+    let (handle, system) = told.recv().unwrap();
+    (handle, move || {
+        system.stop();
+        thread.join().unwrap();
+    })
+}
+
+/// Starts without a system, which is refused, and then through an arbiter that was given.
+async fn refused_and_then_through_an_arbiter() {
+    let (flow, out) = numbers();
+    for workers in [Workers::Current, two()] {
+        let refused = flow.start(Settings::new().workers(workers)).await;
+        assert!(matches!(refused.err(), Some(StartError::NoSystem)));
+    }
+    let (handle, stop) = elsewhere();
+    let given = Settings::new().workers(Workers::Given(vec![handle])).parallelism(2);
+    flow.start(given).await.unwrap().finished().await.unwrap();
+    assert_eq!(out(), sums());
+    stop();
+}
+
+#[test]
+fn on_a_plain_thread_there_is_no_system_but_a_given_arbiter_works() {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(refused_and_then_through_an_arbiter());
+}
+
+#[test]
+fn inside_a_local_set_there_is_no_system_but_a_given_arbiter_works() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    tokio::task::LocalSet::new().block_on(&runtime, refused_and_then_through_an_arbiter());
+}
+
+#[test]
+fn on_a_multi_thread_worker_there_is_no_system_but_a_given_arbiter_works() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
+    let worker = runtime.spawn(refused_and_then_through_an_arbiter());
+    runtime.block_on(worker).unwrap();
+}
+
+#[actix::test]
+async fn an_arbiter_that_has_stopped_is_told() {
+    let (good, gone) = (actix::Arbiter::new(), actix::Arbiter::new());
+    let handles = vec![good.handle(), gone.handle()];
+    gone.stop();
+    let (flow, out) = numbers();
+    let refused = flow.start(Settings::new().workers(Workers::Given(handles))).await;
+    assert!(matches!(refused.err(), Some(StartError::ArbiterGone { worker: 1 })));
+    assert_eq!(out(), [0_u64; 0]);
+    good.stop();
+}
+
+#[actix::test]
+async fn every_fault_of_a_plan_is_told_at_once() {
+    let flow = Dataflow::new("faulty");
+    let _ = flow.source("same", Items::from(0..3)).map(|n| n + 1);
+    let _ = flow.source("same", Items::from(0..3)).collect("out").take();
+    let error = flow.start(Settings::new().key_groups(0)).await.err().expect("faults");
+    let StartError::Plan(plan) = &error else { panic!("{error:?}") };
+    let faults = plan.faults();
+    assert!(faults.iter().any(|fault| matches!(fault, PlanFault::EqualNames { .. })), "{error}");
+    assert!(
+        faults.iter().any(|fault| matches!(fault, PlanFault::NothingConnected { .. })),
+        "{error}"
+    );
+    assert!(
+        faults.iter().any(|fault| matches!(fault, PlanFault::KeyGroupsOutOfRange { .. })),
+        "{error}"
+    );
+}
+
+#[actix::test]
+async fn an_empty_dataflow_is_refused() {
+    let error = Dataflow::new("empty").start(Settings::new()).await.err().expect("no stages");
+    assert!(matches!(&error, StartError::Plan(plan) if plan.faults() == [PlanFault::NoStages]));
+}
+
+#[actix::test]
+async fn a_limit_of_zero_is_refused_by_name() {
+    let (flow, _) = numbers();
+    let zeros: [(&str, Settings); 9] = [
+        ("batch_records", Settings::new().batch_records(0)),
+        ("credits_within", Settings::new().credits_within(0)),
+        ("credits_across", Settings::new().credits_across(0)),
+        ("turn_records", Settings::new().turn_records(0)),
+        ("turn_time", Settings::new().turn_time(Duration::ZERO)),
+        ("start_wait", Settings::new().start_wait(Duration::ZERO)),
+        ("stop_wait", Settings::new().stop_wait(Duration::ZERO)),
+        ("slow_turn", Settings::new().slow_turn(Duration::ZERO)),
+        ("parallelism", Settings::new().parallelism(0)),
+    ];
+    for (expected, settings) in zeros {
+        match flow.start(settings).await.err() {
+            Some(StartError::Settings(SettingsError::Zero { name })) => assert_eq!(name, expected),
+            other => panic!("{expected}: {other:?}"),
+        }
+    }
+    let none = flow.start(Settings::new().workers(Workers::Given(Vec::new()))).await;
+    assert!(matches!(none.err(), Some(StartError::Settings(SettingsError::NoWorker))));
+}
+
+#[actix::test]
+async fn what_the_plan_cannot_show_is_refused_too() {
+    let flow = Dataflow::new("twice");
+    let side: SideOutput<u64> = SideOutput::new("side");
+    let numbers = flow.source("numbers", Items::from(0..3_u64));
+    let _ = numbers.side_output(&side).collect("one");
+    let _ = numbers.side_output(&side).collect("two");
+    let _ = numbers.collect("out");
+    assert!(matches!(
+        flow.start(Settings::new()).await.err(),
+        Some(StartError::Graph(GraphFault::SideOutputReadTwice { .. }))
+    ));
+
+    let flow = Dataflow::new("too-parallel");
+    let _ = flow.source("numbers", Items::from(0..3_u64)).parallelism(2).collect("out");
+    assert!(matches!(
+        flow.start(Settings::new()).await.err(),
+        Some(StartError::Graph(GraphFault::TooParallel { asked: 2, max: 1, .. }))
+    ));
+
+    let flow = Dataflow::new("union");
+    let [a, b] = flow.source("numbers", Items::from(0..3_u64)).fork();
+    let _ = a.union(b).parallelism(2).collect("out");
+    assert!(matches!(
+        flow.start(Settings::new()).await.err(),
+        Some(StartError::Graph(GraphFault::ParallelismOfUnion { asked: 2 }))
+    ));
+}
+
+#[actix::test]
+async fn a_graph_can_be_started_twice_and_its_jobs_know_nothing_of_each_other() {
+    let (flow, out) = numbers();
+    let (one, two) = (flow.start(Settings::new()).await, flow.start(Settings::new()).await);
+    one.unwrap().finished().await.unwrap();
+    two.unwrap().finished().await.unwrap();
+    let mut both = [sums(), sums()].concat();
+    both.sort_unstable();
+    assert_eq!(out(), both);
+}
+
+#[actix::test]
+async fn drain_ends_an_endless_source_and_everything_comes_out() {
+    let flow = Dataflow::new("drain");
+    let [all, summed] = flow.source("numbers", Generate::new(|n| n)).fork();
+    let all = all.collect("all");
+    let sum = summed.key_by(|_| 0_u8).at_end().fold("add", 0, |sum, n| *sum += n).collect("sum");
+    let job = flow.start(Settings::new()).await.unwrap();
+    while all.len() < 10_000 {
+        tokio::task::yield_now().await;
+    }
+    job.drain().await.unwrap();
+    let all = all.take();
+    assert_eq!(all, (0..all.len() as u64).collect::<Vec<_>>());
+    assert_eq!(sum.take(), [(0, all.iter().sum::<u64>())]);
+}
