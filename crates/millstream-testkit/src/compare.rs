@@ -93,12 +93,16 @@ pub fn in_any_order<T: Ord + Debug>(came: &[T], expected: &[T]) -> Option<Differ
     let mut counts: BTreeMap<&T, (usize, usize)> = BTreeMap::new();
     came.iter().for_each(|value| counts.entry(value).or_default().0 += 1);
     expected.iter().for_each(|value| counts.entry(value).or_default().1 += 1);
-    let (missing, more_missing) = shown(counts.iter().filter_map(|(value, (came, expected))| {
-        (came < expected).then(|| format!("missing: {} × {value:?}", expected - came))
-    }));
-    let (excess, more_excess) = shown(counts.iter().filter_map(|(value, (came, expected))| {
-        (came > expected).then(|| format!("too many: {} × {value:?}", came - expected))
-    }));
+    let missing = counts.iter().filter(|(_, (came, expected))| came < expected);
+    let excess = counts.iter().filter(|(_, (came, expected))| came > expected);
+    let (missing, more_missing) = shown(
+        missing
+            .map(|(value, (came, expected))| format!("missing: {} × {value:?}", expected - came)),
+    );
+    let (excess, more_excess) = shown(
+        excess
+            .map(|(value, (came, expected))| format!("too many: {} × {value:?}", came - expected)),
+    );
     let lines: Vec<String> =
         missing.into_iter().chain(more_missing).chain(excess).chain(more_excess).collect();
     (!lines.is_empty()).then_some(Difference(lines))

@@ -29,6 +29,7 @@ fn operated<R: Rule<Key = String, Value = Row>>(rows: &[Row], emit: Emit, rule: 
     harness.end().take()
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "a fold is given its values")]
 fn add(sum: &mut u64, row: Row) {
     *sum = sum.wrapping_mul(31).wrapping_add(row.1);
 }
@@ -39,6 +40,7 @@ fn longest(known: &mut Row, row: Row) {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "a map is given its values")]
 fn label(key: &String, seen: &mut u32, row: Row) -> String {
     *seen += 1;
     format!("{key} for the {seen}th time: {}", row.1)

@@ -103,7 +103,6 @@ impl<T> Oracle<T> {
     }
 
     /// As [`Stream::key_by`](millstream::Stream::key_by).
-    #[must_use]
     pub fn key_by<K: Key, F: Fn(&T) -> K>(self, key: F) -> KeyedOracle<K, T, F> {
         KeyedOracle::new(self.0, key)
     }
