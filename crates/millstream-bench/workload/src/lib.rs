@@ -1,0 +1,20 @@
+//! What both sides of a benchmark compile: the data, the checksums and how a round is asked for.
+//!
+//! A comparison is worth something only when both sides do the same work on the same data. So
+//! nothing of that is written twice: our own side and every peer take their records from here,
+//! fold their results into a [`Checksum`] from here, and are asked for rounds and measured by
+//! [`serve`] from here. What is left to a side is its dataflow.
+
+mod checksum;
+mod numbers;
+mod protocol;
+mod serve;
+mod text;
+mod work;
+
+pub use checksum::Checksum;
+pub use numbers::{KEYS, Keyed, KeyedShare, doubled, share};
+pub use protocol::{Answer, Latency, ProtocolError, RoundReport, RoundRequest, line, parse};
+pub use serve::{Outcome, SideError, Workload, cpu_seconds, serve};
+pub use text::{Text, TextError, WORDS_PER_LINE, tokens, write_text};
+pub use work::work;
