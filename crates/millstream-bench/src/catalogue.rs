@@ -1,0 +1,206 @@
+//! What can be measured, and against whom.
+
+use clap::ValueEnum;
+
+/// A program that can stand on one side of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Side {
+    /// Ourselves.
+    Millstream,
+    /// Ourselves with one worker, whatever the other side has.
+    OneWorker,
+    /// Two threads and a bare tokio channel: the machine's own floor.
+    TokioChannel,
+    /// Renoir, one thread a block.
+    Renoir,
+    /// Three actix actors, one message a record.
+    ActixNaive,
+}
+
+/// Where the program of a side comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Program {
+    /// This program, as the side named.
+    Ourselves(Side),
+    /// A workspace of its own under `peers/`, built when it is needed.
+    Peer(&'static str),
+}
+
+impl Side {
+    /// Its name on the command line and in rows.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Millstream => "millstream",
+            Self::OneWorker => "one-worker",
+            Self::TokioChannel => "tokio-channel",
+            Self::Renoir => "renoir",
+            Self::ActixNaive => "actix-naive",
+        }
+    }
+
+    /// What it is, in a line.
+    pub(crate) const fn about(self) -> &'static str {
+        match self {
+            Self::Millstream => "ourselves",
+            Self::OneWorker => "ourselves with one worker",
+            Self::TokioChannel => "a bare tokio channel between two threads",
+            Self::Renoir => "renoir 0.6, batches of 1,024",
+            Self::ActixNaive => "three actors on one arbiter, each record one do_send",
+        }
+    }
+
+    /// Where its program comes from.
+    pub(crate) const fn program(self) -> Program {
+        match self {
+            Self::Millstream | Self::OneWorker => Program::Ourselves(Self::Millstream),
+            Self::TokioChannel => Program::Ourselves(Self::TokioChannel),
+            Self::Renoir => Program::Peer("renoir"),
+            Self::ActixNaive => Program::Peer("actix-naive"),
+        }
+    }
+
+    /// Whether it is ourselves, and so must count the batches of an exchange.
+    pub(crate) const fn is_ours(self) -> bool {
+        matches!(self, Self::Millstream | Self::OneWorker)
+    }
+
+    /// How many workers it has when the command line says `workers`.
+    pub(crate) const fn workers(self, workers: u64) -> u64 {
+        match self {
+            Self::OneWorker => 1,
+            _ => workers,
+        }
+    }
+}
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Measure {
+    /// Records a second, in rounds long enough for it.
+    Rate,
+    /// How old records are when they come out, at this many records a second.
+    Latency {
+        /// Records a second.
+        rate: u64,
+    },
+    /// What an idle job costs.
+    Idle,
+}
+
+/// One workload.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// What both sides do, in a line.
+    pub(crate) about: &'static str,
+    /// What is measured.
+    pub(crate) measure: Measure,
+    /// Who can do it besides ourselves; the first is the one if none is named.
+    pub(crate) peers: &'static [Side],
+    /// Whether records cross from one task to another, in batches that our side counts.
+    pub(crate) exchange: bool,
+    /// Whether it counts a text.
+    pub(crate) text: bool,
+    /// Whether it does user work on each record.
+    pub(crate) work: bool,
+    /// Pairs if the command line does not say.
+    pub(crate) pairs: u32,
+}
+
+/// All workloads.
+pub(crate) static WORKLOADS: &[Entry] = &[
+    Entry {
+        name: "map",
+        about: "u64 0, 1, 2 …; x * 2; fold into a checksum",
+        peers: &[Side::Renoir, Side::ActixNaive, Side::OneWorker],
+        exchange: false,
+        ..RATE
+    },
+    Entry {
+        name: "exchange",
+        about: "u64; x * 2; rebalance; identity; checksum",
+        peers: &[Side::Renoir, Side::ActixNaive, Side::OneWorker],
+        ..RATE
+    },
+    Entry {
+        name: "keyed-sum",
+        about: "1,000 keys; running sum by key, every record emitted; checksum",
+        peers: &[Side::Renoir, Side::ActixNaive, Side::OneWorker],
+        ..RATE
+    },
+    Entry {
+        name: "keyed-work",
+        about: "as keyed-sum, 200 ns of work a record",
+        peers: &[Side::OneWorker, Side::Renoir],
+        work: true,
+        ..RATE
+    },
+    Entry {
+        name: "word-count",
+        about: "100 MB of text, Zipf words; count by word",
+        peers: &[Side::Renoir, Side::OneWorker],
+        text: true,
+        ..RATE
+    },
+    Entry {
+        name: "latency",
+        about: "100,000 records/s through an exchange; age of records at the end",
+        measure: Measure::Latency { rate: 100_000 },
+        peers: &[Side::TokioChannel],
+        ..RATE
+    },
+    Entry {
+        name: "idle",
+        about: "20 operators, no input, 30 s; share of a core",
+        measure: Measure::Idle,
+        peers: &[Side::TokioChannel],
+        exchange: false,
+        pairs: 1,
+        ..RATE
+    },
+];
+
+/// What most workloads are.
+const RATE: Entry = Entry {
+    name: "",
+    about: "",
+    measure: Measure::Rate,
+    peers: &[],
+    exchange: true,
+    text: false,
+    work: false,
+    pairs: 9,
+};
+
+/// The workload of that name.
+pub(crate) fn find(name: &str) -> Option<&'static Entry> {
+    WORKLOADS.iter().find(|entry| entry.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_workload_can_be_found_and_has_a_peer() {
+        for entry in WORKLOADS {
+            assert!(std::ptr::eq(find(entry.name).unwrap(), entry), "{}", entry.name);
+            assert!(!entry.peers.is_empty() && !entry.about.is_empty(), "{}", entry.name);
+        }
+    }
+
+    #[test]
+    fn a_side_is_called_the_same_on_the_command_line() {
+        for side in Side::value_variants() {
+            assert_eq!(side.to_possible_value().unwrap().get_name(), side.name());
+        }
+    }
+
+    #[test]
+    fn one_worker_is_one_whatever_the_other_side_has() {
+        assert_eq!(Side::OneWorker.workers(4), 1);
+        assert_eq!(Side::Millstream.workers(4), 4);
+        assert_eq!(Side::Renoir.workers(4), 4);
+    }
+}

@@ -1,0 +1,24 @@
+//! `map`: a source, a step, a sink.
+
+use millstream::Dataflow;
+use millstream_bench_workload::{Outcome, RoundRequest, SideError, Workload, doubled, share};
+
+use super::shares::Shares;
+use super::sum::{Sums, Total};
+
+pub(super) struct Map;
+
+impl Workload for Map {
+    fn name(&self) -> &'static str {
+        "map"
+    }
+
+    fn round(&mut self, request: &RoundRequest) -> Result<Outcome, SideError> {
+        let (records, total) = (request.records, Total::default());
+        let flow = Dataflow::new("map");
+        flow.source("numbers", Shares::new(request.workers, move |i, of| share(records, i, of)))
+            .map(doubled)
+            .sink("sum", Sums::new(&total, |value: u64| value));
+        super::total(flow, &total, request)
+    }
+}
