@@ -25,10 +25,15 @@ mod schedule;
 mod settings;
 mod task;
 
+#[cfg(all(test, not(loom)))]
+mod simulation;
+
 pub use actix;
 pub use actix_rt;
 
 pub use census::census;
+#[doc(hidden)]
+pub use channel::{Branch, Outlets};
 pub use channel::{Broadcast, ByKey, Rebalance, Route};
 pub use clock::SystemClock;
 pub use ends::{Read, ReadContext, Reader, Sink, Source, TaskContext, Writer};

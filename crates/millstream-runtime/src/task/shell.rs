@@ -219,7 +219,10 @@ impl<L: Logic> Task<L> {
                 let departure = failure.map_or(Departure::Cancelled, Departure::Failed);
                 self.depart(TaskState::Cancelled, departure);
             }
-            (Order::Settle, Phase::Running) => self.settling = true,
+            (Order::Settle, Phase::Running) => {
+                self.settling = true;
+                self.inbox.quiesce();
+            }
             (Order::Settle, Phase::Created | Phase::Opening | Phase::Open) => {
                 self.depart(TaskState::Cancelled, Departure::Cancelled);
             }
@@ -333,6 +336,7 @@ impl<L: Logic> Handler<Deliver<L::In>> for Task<L> {
 
     fn handle(&mut self, delivery: Deliver<L::In>, _: &mut Self::Context) {
         if delivery.attempt == self.info.attempt {
+            self.metrics.batches_in.inc();
             // What comes after the end of this task is dropped, and its credit goes back.
             drop(self.inbox.file(delivery));
         }
