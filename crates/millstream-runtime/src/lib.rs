@@ -25,7 +25,7 @@ mod schedule;
 mod settings;
 mod task;
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod simulation;
 
 pub use actix;

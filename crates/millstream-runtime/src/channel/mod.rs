@@ -19,6 +19,8 @@ mod route;
 
 pub use branch::Branch;
 pub(crate) use branch::{Edge, Fork};
+#[cfg(test)]
+pub(crate) use credit::Credits;
 pub(crate) use deliver::{Deliver, Link, Resume};
 pub(crate) use inbox::{Inbox, Taken};
 pub(crate) use outbox::{Outbox, Side, SideBranch};
