@@ -66,11 +66,11 @@ fn two_seeds_are_two_runs_with_one_result() {
 #[test]
 fn time_passes_without_waiting() {
     let run = simulate(1, |flow| {
-        let days = Generate::new(|n| n).records(86_400 / 8).per_second(1.try_into().unwrap());
+        let days = Generate::new(|n| n).records(1_000).per_second(1.try_into().unwrap());
         flow.source("days", days).collect("out")
     });
-    assert_eq!(run.built.len(), 10_800);
-    assert_eq!(run.took, Duration::from_secs(10_800));
+    assert_eq!(run.built.len(), 1_000);
+    assert_eq!(run.took, Duration::from_secs(1_000));
 }
 
 /// Waits for ever after its first record.
