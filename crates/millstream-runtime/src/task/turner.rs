@@ -5,8 +5,8 @@
 //! oneself would be served in the same poll, before anything else on the thread, and waking oneself
 //! lets many more turns pass before the thread looks at timers and at other threads.
 
-use std::future::Future;
-use std::pin::Pin;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 
 use actix::fut::ActorFuture;
@@ -34,6 +34,22 @@ impl<F: Future<Output = ()>, M: FnMut() -> F> Turner<F, M> {
     }
 }
 
+/// A turn outside tokio's own budget, which lets a task poll 128 times and then makes everything look
+/// as if it were not ready. The bound here is the turn's budget.
+fn unconstrained_turn<L: Logic>(
+    task: &mut Task<L>,
+    ctx: &mut actix::Context<Task<L>>,
+    cx: &mut Context<'_>,
+) -> Next {
+    let mut next = Next::Wait;
+    let turn = poll_fn(|cx| {
+        next = task.turn(ctx, cx);
+        Poll::Ready(())
+    });
+    let _ = pin!(tokio::task::unconstrained(turn)).poll(cx);
+    next
+}
+
 impl<L, F, M> ActorFuture<Task<L>> for Turner<F, M>
 where
     L: Logic,
@@ -50,7 +66,7 @@ where
     ) -> Poll<()> {
         loop {
             ready!(self.yielding.poll(cx));
-            match task.turn(ctx, cx) {
+            match unconstrained_turn(task, ctx, cx) {
                 Next::Yield(times) => self.yielding.start(times),
                 Next::Wait => return Poll::Pending,
                 Next::Stop => return Poll::Ready(()),
