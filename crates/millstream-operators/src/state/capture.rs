@@ -73,7 +73,7 @@ impl<K: Clone, V: Clone> Capture<K, V> {
 
     /// Called before a leaf rearranges its entries: if the sweep is within it, it finishes it.
     pub(super) fn before_moving(&mut self, index: usize, leaf: &mut Leaf<K, V>, span: Span) {
-        if index == self.group && span.start == self.point && self.place > 0 {
+        if index == self.group && span.start() == self.point && self.place > 0 {
             leaf.iter_mut().for_each(|entry| self.save(index, entry));
             self.leave(span);
         }

@@ -8,11 +8,13 @@
 //!
 //! # How it grows
 //!
-//! One big table would double as a whole, and move millions of entries while records wait. So each
-//! key group has a tree: it begins as one small leaf, a hash table with its entries in line, and a
-//! leaf that has [`LEAF_ENTRIES`] entries and needs room becomes a branch of eight leaves. No step
-//! ever moves more than that many entries. Few keys stay in few cache lines, since a group of eight
-//! keys is one table of sixteen places; many keys cost one more step down for each factor of eight.
+//! One big table would double as a whole, and move millions of entries while records wait. A table
+//! for each key group, or eight of them, would put that off until there are more keys than somebody
+//! foresaw, and would lay out a thousand tables for a thousand keys. So each group has a tree: it
+//! begins as one small leaf, a hash table with its entries in line, and a leaf that has got
+//! [`LEAF_ENTRIES`] entries becomes a branch of eight leaves before anything more is put in. No step
+//! ever moves more entries than that. Few keys stay in few cache lines, since a group of eight keys
+//! is one table of sixteen places; many keys cost one more step down for each factor of eight.
 //!
 //! The way down is taken from bits of the hash that a leaf uses neither for its places (the low
 //! ones) nor for its tags (the top seven). Laid out by these bits the keys of a group stand on a
@@ -49,6 +51,7 @@ mod drain;
 mod entry;
 mod error;
 mod node;
+mod slot;
 mod table;
 
 #[cfg(test)]
@@ -58,4 +61,5 @@ pub use capture::{CAPTURED_PIECE, Captured};
 pub use entry::Stored;
 pub use error::{CaptureOpen, NotOurs, RestoreError};
 pub use node::{LEAF_ENTRIES, MAX_DEPTH};
-pub use table::{FreeSlot, KeyedTable, Slot};
+pub use slot::{FreeSlot, Slot};
+pub use table::KeyedTable;

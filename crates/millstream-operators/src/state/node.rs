@@ -31,9 +31,10 @@ pub(super) enum Node<K, V> {
 }
 
 /// The part of the line that a leaf covers: an eighth of its parent's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Span {
-    pub(super) start: u64,
+    /// Any point of it. Where it starts is rarely asked for.
+    point: u64,
     depth: u32,
 }
 
@@ -50,20 +51,23 @@ const fn digit(point: u64, depth: u32) -> usize {
 }
 
 impl Span {
-    /// The span of a leaf at this depth that has this point.
-    #[inline]
-    const fn of(point: u64, depth: u32) -> Self {
-        let start = match u64::MAX.checked_shl(u64::BITS - DIGIT_BITS * depth) {
-            Some(mask) => point & mask,
+    /// Its first point.
+    pub(super) const fn start(self) -> u64 {
+        match u64::MAX.checked_shl(u64::BITS - DIGIT_BITS * self.depth) {
+            Some(mask) => self.point & mask,
             None => 0,
-        };
-        Self { start, depth }
+        }
+    }
+
+    /// Whether a leaf with this span may become a branch.
+    pub(super) const fn can_split(self) -> bool {
+        self.depth < MAX_DEPTH
     }
 
     /// Where the next span starts; nothing if this one reaches to the end of the line.
     pub(super) const fn end(self) -> Option<u64> {
         match 1_u64.checked_shl(u64::BITS - DIGIT_BITS * self.depth) {
-            Some(width) => self.start.checked_add(width),
+            Some(width) => self.start().checked_add(width),
             None => None,
         }
     }
@@ -80,7 +84,7 @@ impl<K, V> Node<K, V> {
         let (mut node, mut depth) = (self, 0);
         loop {
             match node {
-                Self::Leaf(leaf) => return (leaf, Span::of(point, depth)),
+                Self::Leaf(leaf) => return (leaf, Span { point, depth }),
                 Self::Branch(parts) => node = &parts[digit(point, depth)],
             }
             depth += 1;
@@ -93,60 +97,43 @@ impl<K, V> Node<K, V> {
         let (mut node, mut depth) = (self, 0);
         loop {
             match node {
-                Self::Leaf(leaf) => return (leaf, Span::of(point, depth)),
+                Self::Leaf(leaf) => return (leaf, Span { point, depth }),
                 Self::Branch(parts) => node = &mut parts[digit(point, depth)],
             }
             depth += 1;
         }
     }
 
-    /// The leaf that has a point, with room for one more entry: then it will not rearrange itself
-    /// while the entry is put in. If room must be made, `prepare` sees the leaf just before.
-    #[inline]
-    pub(super) fn leaf_with_room(
-        &mut self,
-        point: u64,
-        leaf_entries: usize,
-        mut prepare: impl FnMut(&mut Leaf<K, V>, Span),
-    ) -> &mut Leaf<K, V> {
+    /// Turns the leaf that has a point into a branch of eight. Before that, `prepare` sees it.
+    pub(super) fn split(&mut self, point: u64, prepare: impl FnOnce(&mut Leaf<K, V>, Span)) {
         let (mut node, mut depth) = (self, 0);
-        loop {
-            if let Self::Leaf(leaf) = node
-                && leaf.len() == leaf.capacity()
-            {
-                prepare(leaf, Span::of(point, depth));
-                node.make_room(depth, leaf_entries);
-            }
-            match node {
-                Self::Leaf(leaf) => return leaf,
-                Self::Branch(parts) => node = &mut parts[digit(point, depth)],
-            }
+        while let Self::Branch(parts) = node {
+            node = &mut parts[digit(point, depth)];
             depth += 1;
+        }
+        if let Self::Leaf(leaf) = node {
+            prepare(leaf, Span { point, depth });
+            *node = Self::parted(leaf, depth);
         }
     }
 
-    #[cold]
-    fn make_room(&mut self, depth: u32, leaf_entries: usize) {
-        let Self::Leaf(leaf) = self else { return };
-        if leaf.len() < leaf_entries || depth == MAX_DEPTH {
-            leaf.reserve(1, Entry::table_hash);
-            return;
-        }
+    fn parted(leaf: &mut Leaf<K, V>, depth: u32) -> Self {
         // An eighth each, and enough above it that few of them must grow at once.
         let share = leaf.len() / FAN_OUT;
-        let mut parts: [_; FAN_OUT] =
-            array::from_fn(|_| HashTable::with_capacity(share + share / 4));
+        let room = share + share / 4;
+        let mut parts: [_; FAN_OUT] = array::from_fn(|_| HashTable::with_capacity(room));
         for entry in leaf.drain() {
             let hash = entry.table_hash();
             parts[digit(point(hash), depth)].insert_unique(hash, entry, Entry::table_hash);
         }
-        *self = Self::Branch(Box::new(parts.map(Self::Leaf)));
+        Self::Branch(Box::new(parts.map(Self::Leaf)))
     }
 }
 
 /// Whether a leaf is so empty that it should give memory back.
 pub(super) fn is_sparse<K, V>(leaf: &Leaf<K, V>) -> bool {
-    leaf.capacity() > SHRINK_ABOVE && leaf.len() < leaf.capacity() / SPARSE
+    // Not its capacity, which falls with removals until the places are put in order again.
+    leaf.num_buckets() > SHRINK_ABOVE && leaf.len() < leaf.num_buckets() / SPARSE
 }
 
 /// Gives memory back, leaving room to grow by as much again.
@@ -166,11 +153,12 @@ mod tests {
             let mut next = Some(0);
             for number in 0..FAN_OUT.pow(depth) {
                 let start = next.unwrap();
-                let span = Span::of(start, depth);
-                assert_eq!(span.start, start);
+                let span = Span { point: start, depth };
+                assert_eq!(span.start(), start);
                 next = span.end();
                 let last = next.map_or(u64::MAX, |end| end - 1);
-                assert_eq!(Span::of(last, depth), span);
+                let same = Span { point: last, depth };
+                assert_eq!((same.start(), same.end()), (start, next));
                 if depth > 0 {
                     assert_eq!(digit(start, depth - 1), number % FAN_OUT);
                     assert_eq!(digit(last, depth - 1), number % FAN_OUT);
@@ -202,12 +190,13 @@ mod tests {
         for key in 0..200_000_u32 {
             let hash = KeyHash::of(&key).unwrap();
             let table_hash = hash.table_hash();
-            let leaf = node.leaf_with_room(point(table_hash), LEAF_ENTRIES, |leaf, span| {
-                assert_eq!(Span::of(point(table_hash), span.depth), span);
-                most = most.max(leaf.len());
-            });
+            let (leaf, _) = node.leaf_mut(point(table_hash));
+            if leaf.len() == LEAF_ENTRIES {
+                node.split(point(table_hash), |leaf, _| most = most.max(leaf.len()));
+            }
+            let (leaf, _) = node.leaf_mut(point(table_hash));
             let entry = Entry { hash, order: 0, stamp: 0, key, value: () };
-            leaf.insert_unique(table_hash, entry, |_| unreachable!("there is room"));
+            leaf.insert_unique(table_hash, entry, Entry::table_hash);
             kept += 1;
         }
         let mut leaves = Vec::new();

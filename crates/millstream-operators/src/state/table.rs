@@ -8,7 +8,8 @@ use super::capture::{Capture, Captured};
 use super::drain::Drain;
 use super::entry::{Entry, Stored};
 use super::error::{CaptureOpen, NotOurs, RestoreError};
-use super::node::{self, LEAF_ENTRIES, Leaf, Node};
+use super::node::{self, LEAF_ENTRIES, Node};
+use super::slot::{Books, FreeSlot, Slot};
 
 /// A value for each key, for the key groups of one subtask.
 ///
@@ -57,51 +58,8 @@ pub struct KeyedTable<K, V> {
     groups: KeyGroups,
     first: u32,
     nodes: Vec<Node<K, V>>,
-    /// How many entries have appeared so far, by group.
-    appeared: Vec<u64>,
-    len: usize,
-    leaf_entries: usize,
-    /// The stamp of the newest capture: an entry with another one is not part of it yet.
-    stamp: u32,
-    capture: Option<Capture<K, V>>,
     drain: Drain,
-}
-
-/// The place of a key that was looked up for writing.
-pub enum Slot<'t, 'k, K, V> {
-    /// The key has a value.
-    Filled(&'t mut V),
-    /// The key has none yet.
-    Free(FreeSlot<'t, 'k, K, V>),
-}
-
-/// The place for a key that is not there yet. Dropping it leaves the table as it was.
-pub struct FreeSlot<'t, 'k, K, V> {
-    /// The key's leaf, which has room for it.
-    leaf: &'t mut Leaf<K, V>,
-    hash: KeyHash,
-    key: &'k K,
-    stamp: u32,
-    appeared: &'t mut u64,
-    len: &'t mut usize,
-}
-
-impl<'t, K: Key, V> FreeSlot<'t, '_, K, V> {
-    /// Puts the key's first value in. The key appears now.
-    #[inline]
-    pub fn insert(self, value: V) -> &'t mut V {
-        let order = *self.appeared;
-        self.insert_as(order, value)
-    }
-
-    fn insert_as(self, order: u64, value: V) -> &'t mut V {
-        debug_assert_eq!(KeyHash::of(self.key), Ok(self.hash), "a key with another key's hash");
-        let Self { leaf, hash, key, stamp, appeared, len } = self;
-        let entry = Entry { hash, order, stamp, key: key.clone(), value };
-        *appeared = (*appeared).max(order.saturating_add(1));
-        *len += 1;
-        &mut leaf.insert_unique(hash.table_hash(), entry, Entry::table_hash).into_mut().value
-    }
+    books: Books<K, V>,
 }
 
 impl<K: Key, V: Clone> KeyedTable<K, V> {
@@ -120,23 +78,26 @@ impl<K: Key, V: Clone> KeyedTable<K, V> {
             groups,
             first: range.start,
             nodes: range.clone().map(|_| Node::new()).collect(),
-            appeared: range.map(|_| 0).collect(),
-            len: 0,
-            leaf_entries,
-            stamp: 0,
-            capture: None,
             drain: Drain::default(),
+            books: Books {
+                len: 0,
+                appeared: range.map(|_| 0).collect(),
+                stamp: 0,
+                capture: None,
+                leaf_entries,
+                overfull: None,
+            },
         }
     }
 
     /// How many keys have a value.
     pub const fn len(&self) -> usize {
-        self.len
+        self.books.len
     }
 
     /// Whether no key has one.
     pub const fn is_empty(&self) -> bool {
-        self.len == 0
+        self.books.len == 0
     }
 
     /// The value of a key, to be changed; made by `Default` if the key has none yet.
@@ -183,32 +144,26 @@ impl<K: Key, V: Clone> KeyedTable<K, V> {
         key: &'k K,
     ) -> Result<Slot<'t, 'k, K, V>, NotOurs> {
         let index = self.index_of(hash)?;
-        let (table_hash, capture) = (hash.table_hash(), &mut self.capture);
-        let point = node::point(table_hash);
-        let leaf = self.nodes[index].leaf_with_room(point, self.leaf_entries, |leaf, span| {
-            if let Some(capture) = capture {
-                capture.before_moving(index, leaf, span);
-            }
-        });
-        let same = |entry: &Entry<K, V>| entry.hash == hash && entry.key == *key;
+        if self.books.overfull.is_some() {
+            self.split_overfull();
+        }
+        let table_hash = hash.table_hash();
+        let (leaf, span) = self.nodes[index].leaf_mut(node::point(table_hash));
+        let books = &mut self.books;
         // Looking for the key and for a free place at once would be slower for the keys that are
         // there, which are most.
+        let same = |entry: &Entry<K, V>| entry.hash == hash && entry.key == *key;
         Ok(match leaf.find_entry(table_hash, same) {
             Ok(found) => {
                 let entry = found.into_mut();
-                if entry.stamp != self.stamp {
-                    save(&mut self.capture, self.stamp, index, entry);
+                if entry.stamp != books.stamp {
+                    books.save(index, entry);
                 }
                 Slot::Filled(&mut entry.value)
             }
-            Err(absent) => Slot::Free(FreeSlot {
-                leaf: absent.into_table(),
-                hash,
-                key,
-                stamp: self.stamp,
-                appeared: &mut self.appeared[index],
-                len: &mut self.len,
-            }),
+            Err(absent) => {
+                Slot::Free(FreeSlot { leaf: absent.into_table(), span, index, hash, key, books })
+            }
         })
     }
 
@@ -236,8 +191,8 @@ impl<K: Key, V: Clone> KeyedTable<K, V> {
         let (leaf, _) = self.nodes[index].leaf_mut(node::point(table_hash));
         let found = leaf.find_mut(table_hash, |entry| entry.hash == hash && entry.key == *key);
         Ok(found.map(|entry| {
-            if entry.stamp != self.stamp {
-                save(&mut self.capture, self.stamp, index, entry);
+            if entry.stamp != self.books.stamp {
+                self.books.save(index, entry);
             }
             &mut entry.value
         }))
@@ -262,16 +217,14 @@ impl<K: Key, V: Clone> KeyedTable<K, V> {
     ) -> Option<(K, V)> {
         let (leaf, span) = self.nodes[index].leaf_mut(node::point(table_hash));
         let mut found = leaf.find_entry(table_hash, same).ok()?;
-        if found.get().stamp != self.stamp {
-            save(&mut self.capture, self.stamp, index, found.get_mut());
+        if found.get().stamp != self.books.stamp {
+            self.books.save(index, found.get_mut());
         }
         let (entry, place) = found.remove();
-        self.len -= 1;
+        self.books.len -= 1;
         let leaf = place.into_table();
         if node::is_sparse(leaf) {
-            if let Some(capture) = &mut self.capture {
-                capture.before_moving(index, leaf, span);
-            }
+            self.books.before_moving(index, leaf, span);
             node::shrink(leaf);
         }
         Some((entry.key, entry.value))
@@ -286,15 +239,15 @@ impl<K: Key, V: Clone> KeyedTable<K, V> {
     /// captured. Entries that appear meanwhile are given out too, if need be after all others.
     pub fn drain_in_order(&mut self, limit: usize, results: &mut Vec<(K, V)>) -> bool {
         let mut work = limit.max(1);
-        while work > 0 && self.len > 0 {
+        while work > 0 && self.books.len > 0 {
             if let Some((index, order, hash)) = self.drain.step(&self.nodes, &mut work) {
                 results.extend(self.take_out(index, hash, |entry| entry.order == order));
             }
         }
-        if self.len == 0 {
+        if self.books.len == 0 {
             self.drain = Drain::default();
         }
-        self.len > 0
+        self.books.len > 0
     }
 
     /// From here on changes no longer belong to what is captured.
@@ -306,13 +259,14 @@ impl<K: Key, V: Clone> KeyedTable<K, V> {
     ///
     /// [`CaptureOpen`] while an earlier capture is not swept, taken or abandoned.
     pub fn begin_capture(&mut self, epoch: Epoch) -> Result<(), CaptureOpen> {
-        if let Some(open) = &self.capture {
+        if let Some(open) = &self.books.capture {
             return Err(CaptureOpen { open: open.epoch, asked: epoch });
         }
         // It could only meet an entry with the stamp of four thousand million captures ago if all
         // of them had been abandoned: a finished one stamps every entry.
-        self.stamp = self.stamp.wrapping_add(1);
-        self.capture = Some(Capture::new(epoch, self.stamp, self.first, self.nodes.len()));
+        self.books.stamp = self.books.stamp.wrapping_add(1);
+        self.books.capture =
+            Some(Capture::new(epoch, self.books.stamp, self.first, self.nodes.len()));
         Ok(())
     }
 
@@ -322,7 +276,7 @@ impl<K: Key, V: Clone> KeyedTable<K, V> {
     /// A call costs a bounded time, whatever the size of the table: beside copying it looks at no
     /// more than a few times `entries` places.
     pub fn sweep(&mut self, entries: usize) -> bool {
-        let Some(capture) = &mut self.capture else { return false };
+        let Some(capture) = &mut self.books.capture else { return false };
         capture.sweep(&mut self.nodes, entries.max(1));
         let left = !capture.is_swept();
         self.close_if_over();
@@ -331,12 +285,12 @@ impl<K: Key, V: Clone> KeyedTable<K, V> {
 
     /// The epoch of the capture that is open: begun, and not yet swept and taken.
     pub fn capturing(&self) -> Option<Epoch> {
-        self.capture.as_ref().map(|capture| capture.epoch)
+        self.books.capture.as_ref().map(|capture| capture.epoch)
     }
 
     /// How many entries [`take_captured`](Self::take_captured) would give out now.
     pub fn captured_entries(&self) -> usize {
-        self.capture.as_ref().map_or(0, Capture::ready_entries)
+        self.books.capture.as_ref().map_or(0, Capture::ready_entries)
     }
 
     /// What has been captured so far of the groups that the sweep is through with, in rising order
@@ -344,7 +298,7 @@ impl<K: Key, V: Clone> KeyedTable<K, V> {
     ///
     /// The capture is over when the sweep is done and this has been called after it.
     pub fn take_captured(&mut self) -> Vec<Captured<K, V>> {
-        let taken = self.capture.as_mut().map_or_else(Vec::new, Capture::take);
+        let taken = self.books.capture.as_mut().map_or_else(Vec::new, Capture::take);
         self.close_if_over();
         taken
     }
@@ -352,7 +306,7 @@ impl<K: Key, V: Clone> KeyedTable<K, V> {
     /// Gives the open capture up. What it had copied is returned so that it can be dropped where
     /// nobody waits for it: to drop a million strings takes a while.
     pub fn abandon_capture(&mut self) -> Vec<Captured<K, V>> {
-        self.capture.take().map_or_else(Vec::new, Capture::into_saved)
+        self.books.capture.take().map_or_else(Vec::new, Capture::into_saved)
     }
 
     /// Takes a stored entry back.
@@ -378,7 +332,15 @@ impl<K: Key, V: Clone> KeyedTable<K, V> {
     }
 
     fn close_if_over(&mut self) {
-        self.capture = self.capture.take().filter(|capture| !capture.is_over());
+        self.books.capture = self.books.capture.take().filter(|capture| !capture.is_over());
+    }
+
+    #[cold]
+    fn split_overfull(&mut self) {
+        if let Some((index, point)) = self.books.overfull.take() {
+            let books = &mut self.books;
+            self.nodes[index].split(point, |leaf, span| books.before_moving(index, leaf, span));
+        }
     }
 
     /// Which of our groups a key belongs to.
@@ -391,18 +353,4 @@ impl<K: Key, V: Clone> KeyedTable<K, V> {
         }
         Err(NotOurs { group, first: self.first, end: self.first + self.nodes.len() as u32 })
     }
-}
-
-/// Before an entry changes that the newest capture has not seen: saves it if that capture is open.
-#[cold]
-fn save<K: Clone, V: Clone>(
-    capture: &mut Option<Capture<K, V>>,
-    stamp: u32,
-    index: usize,
-    entry: &mut Entry<K, V>,
-) {
-    if let Some(capture) = capture {
-        capture.save(index, entry);
-    }
-    entry.stamp = stamp;
 }

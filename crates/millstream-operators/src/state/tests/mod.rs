@@ -167,14 +167,17 @@ fn a_sweep_costs_the_same_in_a_full_table_and_in_an_emptied_one() {
         table.take_captured();
         calls
     };
-    let mut table = filled(16, 50_000);
     // At most a copy in every second place, as leaves are that full when they have just grown.
+    let mut table = filled(16, 50_000);
     assert!((780..=1_600).contains(&calls(&mut table)));
-    for key in 10..50_000 {
-        table.remove(hash(key), &key).unwrap();
+    // What has been emptied has given its memory back, however full it was.
+    for (groups, keys) in [(16, 50_000), (1, 3_583)] {
+        let mut table = filled(groups, keys);
+        for key in 10..keys {
+            table.remove(hash(key), &key).unwrap();
+        }
+        assert!(calls(&mut table) < 20);
     }
-    // What has been emptied has given its memory back.
-    assert!(calls(&mut table) < 20);
 }
 
 #[test]
@@ -195,6 +198,30 @@ fn a_sweep_ends_however_much_comes_and_goes_meanwhile() {
     assert!(calls <= 3_000 / 8 * 4, "{calls}");
     let all = finish(&mut table);
     assert!(all.iter().map(|(_, entry)| entry.value).eq(0..3_000));
+}
+
+#[test]
+fn a_sweep_within_a_leaf_misses_nothing_when_the_leaf_splits_or_shrinks() {
+    type Change = fn(&mut KeyedTable<u32, u64>);
+    let split: Change = |table| {
+        for key in 10_000..11_000 {
+            *table.entry(hash(key), &key).unwrap() = 0;
+        }
+    };
+    let shrink: Change = |table| {
+        for key in (0..3_583).filter(|key| key % 20 > 0) {
+            table.remove(hash(key), &key).unwrap();
+        }
+    };
+    for (change, swept) in [(split, 1), (split, 2_000), (shrink, 1), (shrink, 2_000)] {
+        let mut table = filled(1, 3_583);
+        table.begin_capture(Epoch::new(1)).unwrap();
+        table.sweep(swept);
+        change(&mut table);
+        let mut keys: Vec<_> = finish(&mut table).iter().map(|(_, entry)| entry.key).collect();
+        keys.sort_unstable();
+        assert!(keys.into_iter().eq(0..3_583));
+    }
 }
 
 #[test]
