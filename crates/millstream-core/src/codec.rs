@@ -70,10 +70,7 @@ pub fn encode_into<T: Record>(value: &T, bytes: &mut Vec<u8>) -> Result<(), Code
     let before = bytes.len();
     rmp_serde::encode::write_named(bytes, value).map_err(|cause| {
         bytes.truncate(before);
-        CodecError::Encode {
-            type_name: std::any::type_name::<T>(),
-            cause,
-        }
+        CodecError::Encode { type_name: std::any::type_name::<T>(), cause }
     })
 }
 
@@ -91,10 +88,7 @@ pub fn decode<T: Record>(bytes: &[u8]) -> Result<T, CodecError> {
     // Reading from a slice is a third faster, but only a stream says how far it has got.
     let mut rest = bytes;
     decode_next::<T>(&mut rest)?;
-    Err(CodecError::Trailing {
-        type_name: std::any::type_name::<T>(),
-        left: rest.len(),
-    })
+    Err(CodecError::Trailing { type_name: std::any::type_name::<T>(), left: rest.len() })
 }
 
 /// The value at the front of `bytes`, which moves on behind it.
@@ -111,10 +105,7 @@ pub fn decode_next<T: Record>(bytes: &mut &[u8]) -> Result<T, CodecError> {
 }
 
 fn refused<T>(cause: rmp_serde::decode::Error) -> CodecError {
-    CodecError::Decode {
-        type_name: std::any::type_name::<T>(),
-        cause,
-    }
+    CodecError::Decode { type_name: std::any::type_name::<T>(), cause }
 }
 
 /// Whether not even the first byte of another value is there.
@@ -145,19 +136,8 @@ mod tests {
 
     #[test]
     fn a_struct_may_gain_a_field_and_reorder_the_others() {
-        let bytes = encode(&Old {
-            a: 1,
-            b: "x".into(),
-        })
-        .unwrap();
-        assert_eq!(
-            decode::<New>(&bytes).unwrap(),
-            New {
-                b: "x".into(),
-                a: 1,
-                c: None
-            }
-        );
+        let bytes = encode(&Old { a: 1, b: "x".into() }).unwrap();
+        assert_eq!(decode::<New>(&bytes).unwrap(), New { b: "x".into(), a: 1, c: None });
     }
 
     #[test]
@@ -168,19 +148,10 @@ mod tests {
         assert_eq!(decode_next::<u64>(&mut rest).unwrap(), 1);
         assert_eq!(decode_next::<String>(&mut rest).unwrap(), "two");
         assert!(rest.is_empty());
-        assert!(matches!(
-            decode::<u64>(&bytes),
-            Err(CodecError::Trailing { left: 4, .. })
-        ));
-        assert!(matches!(
-            decode::<u64>(&bytes[..0]),
-            Err(CodecError::Decode { .. })
-        ));
+        assert!(matches!(decode::<u64>(&bytes), Err(CodecError::Trailing { left: 4, .. })));
+        assert!(matches!(decode::<u64>(&bytes[..0]), Err(CodecError::Decode { .. })));
         let mut text = &bytes[1..];
-        assert!(matches!(
-            decode_next::<u64>(&mut text),
-            Err(CodecError::Decode { .. })
-        ));
+        assert!(matches!(decode_next::<u64>(&mut text), Err(CodecError::Decode { .. })));
         assert_eq!(text.len(), 4);
     }
 
@@ -188,10 +159,7 @@ mod tests {
     fn a_value_that_refuses_leaves_nothing_behind() {
         let mut bytes = vec![1];
         let refused = (7_u8, crate::Volatile(()));
-        assert!(matches!(
-            encode_into(&refused, &mut bytes),
-            Err(CodecError::Encode { .. })
-        ));
+        assert!(matches!(encode_into(&refused, &mut bytes), Err(CodecError::Encode { .. })));
         assert_eq!(bytes, [1]);
     }
 }

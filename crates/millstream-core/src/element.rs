@@ -28,43 +28,27 @@ const NO_TIMESTAMP: i64 = i64::MIN;
 impl<T> Stamped<T> {
     /// A value without a timestamp.
     pub const fn new(value: T) -> Self {
-        Self {
-            value,
-            millis: NO_TIMESTAMP,
-        }
+        Self { value, millis: NO_TIMESTAMP }
     }
 
     /// A value at a point in event time.
     pub const fn at(value: T, timestamp: Timestamp) -> Self {
-        Self {
-            value,
-            millis: timestamp.millis(),
-        }
+        Self { value, millis: timestamp.millis() }
     }
 
     /// When it happened, if that is known.
     pub const fn timestamp(&self) -> Option<Timestamp> {
-        if self.millis == NO_TIMESTAMP {
-            None
-        } else {
-            Some(Timestamp::trusted(self.millis))
-        }
+        if self.millis == NO_TIMESTAMP { None } else { Some(Timestamp::trusted(self.millis)) }
     }
 
     /// Another value at the time of this one.
     pub fn with<U>(&self, value: U) -> Stamped<U> {
-        Stamped {
-            value,
-            millis: self.millis,
-        }
+        Stamped { value, millis: self.millis }
     }
 
     /// The same time, the value changed.
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Stamped<U> {
-        Stamped {
-            value: change(self.value),
-            millis: self.millis,
-        }
+        Stamped { value: change(self.value), millis: self.millis }
     }
 }
 
@@ -105,18 +89,12 @@ pub struct Batch<T> {
 impl<T> Batch<T> {
     /// A batch of records that no mark ended.
     pub const fn of(records: Vec<Stamped<T>>) -> Self {
-        Self {
-            records,
-            mark: None,
-        }
+        Self { records, mark: None }
     }
 
     /// A mark by itself.
     pub const fn mark(mark: Mark) -> Self {
-        Self {
-            records: Vec::new(),
-            mark: Some(mark),
-        }
+        Self { records: Vec::new(), mark: Some(mark) }
     }
 }
 
@@ -128,14 +106,8 @@ mod tests {
     fn a_timestamp_costs_eight_bytes_and_none_costs_nothing_more() {
         assert_eq!(size_of::<Stamped<u64>>(), 16);
         assert_eq!(Stamped::new(1).timestamp(), None);
-        assert_eq!(
-            Stamped::at(1, Timestamp::MIN).timestamp(),
-            Some(Timestamp::MIN)
-        );
-        assert_eq!(
-            format!("{:?}", Stamped::at(1, Timestamp::MAX)),
-            "1@9223372036854775807"
-        );
+        assert_eq!(Stamped::at(1, Timestamp::MIN).timestamp(), Some(Timestamp::MIN));
+        assert_eq!(format!("{:?}", Stamped::at(1, Timestamp::MAX)), "1@9223372036854775807");
         assert_eq!(format!("{:?}", Stamped::new("a")), "\"a\"");
     }
 }

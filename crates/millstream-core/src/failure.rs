@@ -64,11 +64,7 @@ struct Parts {
 impl Failure {
     /// A failure with this cause; a string will do.
     pub fn new(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self(Arc::new(Parts {
-            cause: Arc::from(cause.into()),
-            place: None,
-            record: None,
-        }))
+        Self(Arc::new(Parts { cause: Arc::from(cause.into()), place: None, record: None }))
     }
 
     /// The same failure, pointing at a place in an input.

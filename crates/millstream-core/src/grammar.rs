@@ -109,14 +109,8 @@ mod tests {
     fn watermarks_and_epochs_only_rise() {
         let mut grammar = Grammar::default();
         grammar.mark(watermark(5)).unwrap();
-        assert!(matches!(
-            grammar.mark(watermark(5)),
-            Err(GrammarError::Watermark { .. })
-        ));
-        assert!(matches!(
-            grammar.mark(watermark(4)),
-            Err(GrammarError::Watermark { .. })
-        ));
+        assert!(matches!(grammar.mark(watermark(5)), Err(GrammarError::Watermark { .. })));
+        assert!(matches!(grammar.mark(watermark(4)), Err(GrammarError::Watermark { .. })));
         grammar.mark(watermark(6)).unwrap();
         grammar.mark(Mark::Barrier(Epoch::new(2))).unwrap();
         let again = grammar.mark(Mark::Barrier(Epoch::new(2)));

@@ -104,9 +104,7 @@ impl KeyGroups {
     /// a half times the parallelism, at least [`KeyGroups::DEFAULT_MIN`] and at most
     /// [`KeyGroups::MAX`].
     pub fn default_for(parallelism: usize) -> Self {
-        let parallelism = u32::try_from(parallelism)
-            .unwrap_or(Self::MAX)
-            .min(Self::MAX);
+        let parallelism = u32::try_from(parallelism).unwrap_or(Self::MAX).min(Self::MAX);
         let wanted = (parallelism + parallelism / 2).next_power_of_two();
         Self(wanted.clamp(Self::DEFAULT_MIN, Self::MAX))
     }
@@ -122,10 +120,7 @@ impl KeyGroups {
             return Err(KeyGroupError::NoTask);
         }
         if parallelism > self.0 as usize {
-            return Err(KeyGroupError::Parallelism {
-                parallelism,
-                count: self.0,
-            });
+            return Err(KeyGroupError::Parallelism { parallelism, count: self.0 });
         }
         Ok(self)
     }
@@ -152,10 +147,7 @@ impl KeyGroups {
     #[inline]
     pub const fn owner(self, group: KeyGroup, parallelism: usize) -> usize {
         debug_assert!(group.0 < self.0, "a group of another job");
-        debug_assert!(
-            parallelism > 0 && parallelism <= self.0 as usize,
-            "unchecked parallelism"
-        );
+        debug_assert!(parallelism > 0 && parallelism <= self.0 as usize, "unchecked parallelism");
         // Both factors are at most `MAX`, so 32 bits hold the product; a division of 32 bits is
         // the cheapest there is.
         (group.0 * parallelism as u32 / self.0) as usize
@@ -173,10 +165,7 @@ impl KeyGroups {
     /// owns nothing.
     #[must_use]
     pub const fn range(self, subtask: usize, parallelism: usize) -> Range<u32> {
-        debug_assert!(
-            parallelism > 0 && parallelism <= self.0 as usize,
-            "unchecked parallelism"
-        );
+        debug_assert!(parallelism > 0 && parallelism <= self.0 as usize, "unchecked parallelism");
         self.first(subtask, parallelism)..self.first(subtask + 1, parallelism)
     }
 
@@ -214,9 +203,7 @@ mod tests {
     #[test]
     fn c061_ranges_are_disjoint_cover_all_groups_and_agree_with_the_owner() {
         let ranges = |count, parallelism| -> Vec<_> {
-            (0..parallelism)
-                .map(|i| groups(count).range(i, parallelism))
-                .collect()
+            (0..parallelism).map(|i| groups(count).range(i, parallelism)).collect()
         };
         assert_eq!(ranges(128, 3), [0..43, 43..86, 86..128]);
         assert_eq!(ranges(10, 3), [0..4, 4..7, 7..10]);
@@ -249,10 +236,7 @@ mod tests {
         assert_eq!(counts, [128, 128, 256, 256, 256, 512, 32_768, 32_768]);
         assert_eq!(
             groups(128).checked_for(129),
-            Err(KeyGroupError::Parallelism {
-                parallelism: 129,
-                count: 128
-            })
+            Err(KeyGroupError::Parallelism { parallelism: 129, count: 128 })
         );
         assert_eq!(groups(128).checked_for(128), Ok(groups(128)));
         assert_eq!(groups(128).checked_for(0), Err(KeyGroupError::NoTask));
@@ -266,10 +250,7 @@ mod tests {
             assert!(rmp_serde::from_slice::<KeyGroups>(&bytes).is_err());
         }
         let bytes = rmp_serde::to_vec(&groups(32_768)).unwrap();
-        assert_eq!(
-            rmp_serde::from_slice::<KeyGroups>(&bytes).unwrap(),
-            groups(32_768)
-        );
+        assert_eq!(rmp_serde::from_slice::<KeyGroups>(&bytes).unwrap(), groups(32_768));
     }
 
     #[test]

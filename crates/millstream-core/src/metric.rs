@@ -55,10 +55,7 @@ pub struct Gauge {
 impl Gauge {
     /// A gauge at zero.
     pub const fn new() -> Self {
-        Self {
-            now: AtomicI64::new(0),
-            peak: AtomicI64::new(0),
-        }
+        Self { now: AtomicI64::new(0), peak: AtomicI64::new(0) }
     }
 
     /// It stands at `value` now.
@@ -141,11 +138,7 @@ impl Histogram {
     /// A histogram of nothing yet.
     pub fn new() -> Self {
         let buckets = (0..BUCKETS).map(|_| AtomicU64::new(0)).collect();
-        Self {
-            buckets,
-            sum: AtomicU64::new(0),
-            max: AtomicU64::new(0),
-        }
+        Self { buckets, sum: AtomicU64::new(0), max: AtomicU64::new(0) }
     }
 
     /// One more value.
@@ -162,11 +155,7 @@ impl Histogram {
 
     /// The histogram as it is now, to be asked in peace.
     pub fn view(&self) -> HistogramView {
-        let buckets: Box<[u64]> = self
-            .buckets
-            .iter()
-            .map(|bucket| bucket.load(Relaxed))
-            .collect();
+        let buckets: Box<[u64]> = self.buckets.iter().map(|bucket| bucket.load(Relaxed)).collect();
         HistogramView {
             count: buckets.iter().sum(),
             buckets,
@@ -277,10 +266,7 @@ mod tests {
             assert!(bucket >= last && bucket < BUCKETS, "{value} in {bucket}");
             last = bucket;
             let highest = highest_of(bucket);
-            assert!(
-                highest >= value && highest - value <= value / 16,
-                "{value} is {highest}"
-            );
+            assert!(highest >= value && highest - value <= value / 16, "{value} is {highest}");
         }
         assert_eq!(last, BUCKETS - 1);
     }
@@ -291,17 +277,9 @@ mod tests {
         assert_eq!(histogram.view().quantile(0.5), 0);
         (0..100_000).for_each(|i| histogram.record(i * 1_000));
         let view = histogram.view();
-        for (q, exact) in [
-            (0.0, 0),
-            (0.5, 50_000_000),
-            (0.99, 99_000_000),
-            (1.0, 99_999_000),
-        ] {
+        for (q, exact) in [(0.0, 0), (0.5, 50_000_000), (0.99, 99_000_000), (1.0, 99_999_000)] {
             let found = view.quantile(q);
-            assert!(
-                found + 1_000 >= exact && found <= exact + exact / 16,
-                "{q}: {found}"
-            );
+            assert!(found + 1_000 >= exact && found <= exact + exact / 16, "{q}: {found}");
         }
         assert_eq!(view.quantile(f64::NAN), 0);
         histogram.record(u64::MAX);

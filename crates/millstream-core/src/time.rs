@@ -25,10 +25,7 @@ pub struct Timestamp(i64);
 
 /// `i64::MIN` was given as a timestamp; it stands for "no timestamp".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "timestamp {} is reserved: it stands for a record without a timestamp",
-    i64::MIN
-)]
+#[error("timestamp {} is reserved: it stands for a record without a timestamp", i64::MIN)]
 pub struct ReservedTimestamp;
 
 impl Timestamp {
@@ -43,11 +40,7 @@ impl Timestamp {
     ///
     /// [`ReservedTimestamp`] for `i64::MIN`.
     pub const fn from_millis(millis: i64) -> Result<Self, ReservedTimestamp> {
-        if millis == i64::MIN {
-            Err(ReservedTimestamp)
-        } else {
-            Ok(Self(millis))
-        }
+        if millis == i64::MIN { Err(ReservedTimestamp) } else { Ok(Self(millis)) }
     }
 
     /// Milliseconds since the epoch.

@@ -12,13 +12,7 @@ struct Request {
 
 fn request() -> (Request, mpsc::Receiver<u32>) {
     let (sender, receiver) = mpsc::channel();
-    (
-        Request {
-            id: 7,
-            reply: Volatile(sender),
-        },
-        receiver,
-    )
+    (Request { id: 7, reply: Volatile(sender) }, receiver)
 }
 
 #[test]
@@ -27,41 +21,28 @@ fn what_holds_a_volatile_is_a_record_and_may_change_threads() {
         std::thread::spawn(move || answer(record)).join().unwrap();
     }
     let (request, receiver) = request();
-    over_there(request, |request| {
-        request.reply.send(request.id + 1).unwrap()
-    });
+    over_there(request, |request| request.reply.send(request.id + 1).unwrap());
     assert_eq!(receiver.recv().unwrap(), 8);
 }
 
 #[test]
 fn storing_one_fails_and_names_what_it_holds() {
     let error = codec::encode(&request().0).unwrap_err().to_string();
-    assert!(
-        error.contains("cannot encode a volatile::Request"),
-        "{error}"
-    );
-    assert!(
-        error.contains("Volatile<std::sync::mpsc::Sender<u32>> cannot be stored"),
-        "{error}"
-    );
+    assert!(error.contains("cannot encode a volatile::Request"), "{error}");
+    assert!(error.contains("Volatile<std::sync::mpsc::Sender<u32>> cannot be stored"), "{error}");
 }
 
 #[test]
 fn reading_one_fails_whatever_the_bytes_are() {
     let bytes = codec::encode(&(7, ())).unwrap();
-    let error = codec::decode::<Volatile<()>>(&bytes)
-        .unwrap_err()
-        .to_string();
+    let error = codec::decode::<Volatile<()>>(&bytes).unwrap_err().to_string();
     assert!(error.contains("a Volatile<()> is never stored"), "{error}");
 }
 
 #[test]
 fn an_error_message_shows_what_stands_before_it() {
     let text = describe(&request().0);
-    assert!(
-        text.starts_with("Request { id: 7, reply: <cannot be shown: a Volatile<"),
-        "{text}"
-    );
+    assert!(text.starts_with("Request { id: 7, reply: <cannot be shown: a Volatile<"), "{text}");
 }
 
 #[test]

@@ -76,10 +76,7 @@ impl<'a> ser::Serializer for Render<'a> {
     fn serialize_str(self, value: &str) -> Rendered {
         // `Debug` looks for escapes in the whole string before it writes, so it is given no more
         // than can be shown. What is cut here is longer than that, so the `…` will be there.
-        let end = value
-            .char_indices()
-            .nth(RECORD_IN_ERROR + 1)
-            .map_or(value.len(), |(at, _)| at);
+        let end = value.char_indices().nth(RECORD_IN_ERROR + 1).map_or(value.len(), |(at, _)| at);
         Ok(write!(self.0, "{:?}", &value[..end])?)
     }
 
@@ -164,11 +161,7 @@ impl<'a> ser::Serializer for Render<'a> {
     }
 
     fn serialize_struct(self, name: &'static str, length: usize) -> Result<Parts<'a>, Halt> {
-        if length == 0 {
-            Parts::open(self.0, name, "", "")
-        } else {
-            Parts::named(self.0, name)
-        }
+        if length == 0 { Parts::open(self.0, name, "", "") } else { Parts::named(self.0, name) }
     }
 
     fn serialize_struct_variant(
@@ -198,11 +191,7 @@ impl<'a> Parts<'a> {
     ) -> Result<Self, Halt> {
         text.write_str(name)?;
         text.write_str(open)?;
-        Ok(Self {
-            text,
-            first: true,
-            close,
-        })
+        Ok(Self { text, first: true, close })
     }
 
     fn named(text: &'a mut Text, name: &'static str) -> Result<Self, Halt> {

@@ -45,27 +45,9 @@ fn every_kind_of_value_reads_as_its_debug() {
         assert_eq!(describe(value), format!("{value:?}"));
     }
     let kinds = || vec![Kind::Plain, Kind::One(1.0), Kind::Two(true, ())];
-    same(&(
-        Unit,
-        Empty {},
-        Wrap(-1),
-        Pair(7, '\''),
-        kinds(),
-        Kind::Named { text: "it's \"\n" },
-    ));
-    same(&(
-        Some(1_u128),
-        None::<i128>,
-        BTreeMap::from([("a", (1_i64,)), ("b", (2,))]),
-    ));
-    same(&(
-        "",
-        Vec::<u8>::new(),
-        vec![1.5_f64, f64::NAN],
-        'é',
-        "\u{301}é",
-        i64::MIN,
-    ));
+    same(&(Unit, Empty {}, Wrap(-1), Pair(7, '\''), kinds(), Kind::Named { text: "it's \"\n" }));
+    same(&(Some(1_u128), None::<i128>, BTreeMap::from([("a", (1_i64,)), ("b", (2,))])));
+    same(&("", Vec::<u8>::new(), vec![1.5_f64, f64::NAN], 'é', "\u{301}é", i64::MIN));
     let all = All {
         unit: Unit,
         empty: Empty {},
@@ -132,17 +114,8 @@ fn a_value_that_fails_or_panics_shows_what_came_before_and_why_it_stopped() {
         }
     }
     let volatile = describe(&vec![(1, Volatile(()))]);
-    assert_eq!(
-        volatile,
-        "[(1, <cannot be shown: a Volatile<()> cannot be stored>"
-    );
+    assert_eq!(volatile, "[(1, <cannot be shown: a Volatile<()> cannot be stored>");
     assert_eq!(describe(&(2, Fails("no"))), "(2, <cannot be shown: no>");
-    assert_eq!(
-        describe(&(3, Panics)),
-        "(3, <cannot be shown: its `Serialize` panicked>"
-    );
-    assert_eq!(
-        describe(&("x".repeat(190), Fails("no"))).chars().count(),
-        RECORD_IN_ERROR + 1
-    );
+    assert_eq!(describe(&(3, Panics)), "(3, <cannot be shown: its `Serialize` panicked>");
+    assert_eq!(describe(&("x".repeat(190), Fails("no"))).chars().count(), RECORD_IN_ERROR + 1);
 }

@@ -55,11 +55,7 @@ impl Serialize for Bytes<'_> {
 
 #[test]
 fn the_hash_of_every_kind_of_key_is_frozen() {
-    let flight = |leg| Flight {
-        origin: "EWR",
-        day: 1,
-        leg,
-    };
+    let flight = |leg| Flight { origin: "EWR", day: 1, leg };
     let golden = [
         ("u64 0", hash(&0_u64), 0xEBEC_DE93_CE52_F108),
         ("u64 1", hash(&1_u64), 0xF81E_3A1E_D69C_55B2),
@@ -75,11 +71,7 @@ fn the_hash_of_every_kind_of_key_is_frozen() {
         ("7 bytes", hash("flights"), 0x3A4B_40A2_97B1_2130),
         ("8 bytes", hash("carriers"), 0x65D4_2359_0D0C_A50C),
         ("15 bytes", hash("departure delay"), 0x44D9_5102_D1E0_0FD7),
-        (
-            "bytes",
-            hash(&Bytes(&[1, 2, 3, 4, 5])),
-            0xB75D_5277_13C7_7E43,
-        ),
+        ("bytes", hash(&Bytes(&[1, 2, 3, 4, 5])), 0xB75D_5277_13C7_7E43),
         ("tuple", hash(&(1_u8, "a", -1_i8)), 0x209A_3627_FD4E_EF0C),
         ("struct", hash(&flight(Some(2))), 0x137F_733E_18EF_FAEA),
         ("skipped field", hash(&flight(None)), 0xC029_E7AD_9E5F_EAB2),
@@ -88,21 +80,9 @@ fn the_hash_of_every_kind_of_key_is_frozen() {
         ("none", hash(&None::<u8>), 0xEBEC_DE93_CE52_F108),
         ("some", hash(&Some(0_u8)), 0x612E_9069_7554_C639),
         ("unit variant", hash(&Kind::Plain), 0x3357_D24A_EACB_03EB),
-        (
-            "newtype variant",
-            hash(&Kind::One(1)),
-            0xFED3_4E48_B1CB_07B9,
-        ),
-        (
-            "tuple variant",
-            hash(&Kind::Two(1, -1)),
-            0x7E7E_76F8_75E2_B136,
-        ),
-        (
-            "struct variant",
-            hash(&Kind::Named { a: true }),
-            0xC1F8_75A2_D811_8952,
-        ),
+        ("newtype variant", hash(&Kind::One(1)), 0xFED3_4E48_B1CB_07B9),
+        ("tuple variant", hash(&Kind::Two(1, -1)), 0x7E7E_76F8_75E2_B136),
+        ("struct variant", hash(&Kind::Named { a: true }), 0xC1F8_75A2_D811_8952),
         ("address", hash(&Ipv4Addr::LOCALHOST), 0x3B58_617E_7ACB_4249),
     ];
     let wrong: Vec<String> = golden
@@ -110,10 +90,7 @@ fn the_hash_of_every_kind_of_key_is_frozen() {
         .filter(|(_, got, frozen)| got != frozen)
         .map(|(name, got, _)| format!("{name}: {got:#018X}"))
         .collect();
-    assert_eq!(
-        wrong, [""; 0],
-        "changing the hash orphans every stored key: raise VERSION"
-    );
+    assert_eq!(wrong, [""; 0], "changing the hash orphans every stored key: raise VERSION");
 }
 
 /// The algorithm once more, as its description says it, with no trick.
@@ -153,10 +130,7 @@ fn the_words_are_those_of_the_description() {
     assert_eq!(hash(&Kind::Two(1, -1)), by_the_book(&variant));
     let text: Vec<u8> = (b'a'..=b'z').collect();
     for length in 0..text.len() {
-        assert_eq!(
-            hash(&Bytes(&text[..length])),
-            by_the_book(&words_of(&text[..length]))
-        );
+        assert_eq!(hash(&Bytes(&text[..length])), by_the_book(&words_of(&text[..length])));
     }
 }
 
@@ -169,16 +143,8 @@ fn parts_that_run_into_each_other_are_told_apart() {
         hash(&("abc\0", "")),
         hash(&(vec![1_u8], vec![2_u8, 3])),
         hash(&(vec![1_u8, 2], vec![3_u8])),
-        hash(&Flight {
-            origin: "a",
-            day: 0,
-            leg: None,
-        }),
-        hash(&Flight {
-            origin: "a",
-            day: 0,
-            leg: Some(0),
-        }),
+        hash(&Flight { origin: "a", day: 0, leg: None }),
+        hash(&Flight { origin: "a", day: 0, leg: Some(0) }),
     ];
     assert_eq!(BTreeSet::from(keys).len(), keys.len());
 }
@@ -190,10 +156,7 @@ fn what_cannot_be_hashed_is_refused_with_what_was_found() {
     assert_eq!(of(KeyHash::of(&Some(1.0_f64))), KeyError::Float("f64"));
     assert_eq!(of(KeyHash::of(&BTreeMap::from([(1, 2)]))), KeyError::Map);
     let volatile = of(KeyHash::of(&crate::Volatile(())));
-    assert_eq!(
-        volatile,
-        KeyError::Refused("a Volatile<()> cannot be stored".into())
-    );
+    assert_eq!(volatile, KeyError::Refused("a Volatile<()> cannot be stored".into()));
 }
 
 #[test]
@@ -227,19 +190,10 @@ fn a_sequence_must_know_its_length_and_a_text_must_not_change() {
         }
     }
     assert_eq!(KeyHash::of(&Unsure), Err(KeyError::UnknownLength));
-    assert_eq!(
-        KeyHash::of(&Liar),
-        Err(KeyError::WrongLength { said: 2, given: 1 })
-    );
+    assert_eq!(KeyHash::of(&Liar), Err(KeyError::WrongLength { said: 2, given: 1 }));
     let moody = Shown(Moody(1.into()));
-    assert_eq!(
-        KeyHash::of(&moody),
-        Err(KeyError::WrongLength { said: 2, given: 3 })
-    );
-    assert!(matches!(
-        KeyHash::of(&Shown(Silent)),
-        Err(KeyError::Refused(_))
-    ));
+    assert_eq!(KeyHash::of(&moody), Err(KeyError::WrongLength { said: 2, given: 3 }));
+    assert!(matches!(KeyHash::of(&Shown(Silent)), Err(KeyError::Refused(_))));
 }
 
 #[test]
@@ -261,10 +215,7 @@ fn consecutive_integers_spread_evenly_over_groups_and_places() {
     }
     let chi_square = |counts: &[u32], total: f64| -> f64 {
         let expected = total / counts.len() as f64;
-        counts
-            .iter()
-            .map(|&count| (f64::from(count) - expected).powi(2) / expected)
-            .sum()
+        counts.iter().map(|&count| (f64::from(count) - expected).powi(2) / expected).sum()
     };
     // 127 degrees of freedom: 127 is the mean, 16 the standard deviation. An even spread that is
     // too even is as wrong as an uneven one.

@@ -67,9 +67,7 @@ fn last_word(bytes: &[u8], rest: &[u8]) -> u64 {
         let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
         return u64::from(first) | u64::from(last) << (8 * (rest.len() - 4));
     }
-    rest.iter()
-        .rev()
-        .fold(0, |word, &byte| word << 8 | u64::from(byte))
+    rest.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
 }
 
 /// Counts the bytes of a text.
@@ -170,22 +168,11 @@ impl<'a> ser::Serializer for &'a mut Words {
         let mut length = Length(0);
         write!(length, "{value}").map_err(refused)?;
         self.word(length.0);
-        let mut pieces = Pieces {
-            words: self,
-            word: 0,
-            filled: 0,
-        };
+        let mut pieces = Pieces { words: self, word: 0, filled: 0 };
         write!(pieces, "{value}").map_err(refused)?;
-        let Pieces {
-            words,
-            word,
-            filled,
-        } = pieces;
+        let Pieces { words, word, filled } = pieces;
         if filled != length.0 {
-            return Err(KeyError::WrongLength {
-                said: length.0,
-                given: filled,
-            });
+            return Err(KeyError::WrongLength { said: length.0, given: filled });
         }
         if !filled.is_multiple_of(8) {
             words.word(word);
@@ -243,11 +230,7 @@ impl<'a> ser::Serializer for &'a mut Words {
     fn serialize_seq(self, length: Option<usize>) -> Result<Elements<'a>, KeyError> {
         let said = length.ok_or(KeyError::UnknownLength)? as u64;
         self.word(said);
-        Ok(Elements {
-            words: self,
-            said,
-            given: 0,
-        })
+        Ok(Elements { words: self, said, given: 0 })
     }
 
     fn serialize_tuple(self, _: usize) -> Result<Self, KeyError> {
@@ -313,11 +296,7 @@ impl ser::SerializeSeq for Elements<'_> {
     #[inline]
     fn end(self) -> Result<(), KeyError> {
         let Self { said, given, .. } = self;
-        if said == given {
-            Ok(())
-        } else {
-            Err(KeyError::WrongLength { said, given })
-        }
+        if said == given { Ok(()) } else { Err(KeyError::WrongLength { said, given }) }
     }
 }
 
