@@ -21,17 +21,28 @@ pub struct Alignment {
     delivered: Vec<bool>,
     ended: Vec<bool>,
     open: Option<Epoch>,
+    /// The newest epoch that was completed or given up.
+    settled: Epoch,
 }
 
 impl Alignment {
     /// Alignment over `channels` channels.
     pub fn new(channels: usize) -> Self {
-        Self { delivered: vec![false; channels], ended: vec![false; channels], open: None }
+        Self {
+            delivered: vec![false; channels],
+            ended: vec![false; channels],
+            open: None,
+            settled: Epoch::new(0),
+        }
     }
 
     /// A channel delivers the barrier of `epoch`. A barrier of an epoch newer than the open one
-    /// gives the open one up.
+    /// gives the open one up. One that comes late, after its epoch was given up or completed, means
+    /// nothing: its channel does not wait.
     pub fn barrier(&mut self, channel: usize, epoch: Epoch) -> Aligned {
+        if epoch <= self.settled || self.open.is_some_and(|open| epoch < open) {
+            return Aligned::Waiting;
+        }
         if self.open.is_some_and(|open| open < epoch) {
             self.delivered.fill(false);
         }
@@ -48,6 +59,7 @@ impl Alignment {
 
     /// The epochs up to this one are given up.
     pub fn abandon(&mut self, epoch: Epoch) {
+        self.settled = self.settled.max(epoch);
         if self.open.is_some_and(|open| open <= epoch) {
             self.open = None;
             self.delivered.fill(false);
@@ -66,6 +78,7 @@ impl Alignment {
             return Aligned::Waiting;
         }
         self.open = None;
+        self.settled = epoch;
         self.delivered.fill(false);
         Aligned::Complete(epoch)
     }
