@@ -35,7 +35,13 @@ mod stream;
 pub mod prelude;
 
 pub use dataflow::Dataflow;
+#[cfg(any(feature = "csv", feature = "json"))]
+pub use ends::{BadRow, FileError, FilePosition, FileTransaction, RowError};
 pub use ends::{Collect, Collected, Each, Generate, Items};
+#[cfg(feature = "csv")]
+pub use ends::{Csv, CsvSink, CsvSource};
+#[cfg(feature = "json")]
+pub use ends::{JsonLines, JsonLinesSink, JsonLinesSource};
 pub use keyed::{AtEnd, KeyedStream};
 pub use stream::{BoxedStream, Sunk, Stream};
 
@@ -54,3 +60,8 @@ pub use millstream_runtime::{
     Settings, SettingsError, Sink, Source, StartError, SystemClock, TaskContext, TaskName, Workers,
     Writer, actix, actix_rt,
 };
+
+/// The program of the README, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

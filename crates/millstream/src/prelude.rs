@@ -5,4 +5,10 @@ pub use crate::{
     Settings, SideOutput, Stamped, StartError, TaskInfo, Timestamp, Workers,
 };
 pub use crate::{KeyedStream, Stream};
+#[cfg(any(feature = "csv", feature = "json"))]
+pub use crate::BadRow;
+#[cfg(feature = "csv")]
+pub use crate::Csv;
+#[cfg(feature = "json")]
+pub use crate::JsonLines;
 pub use crate::step::Chain;
