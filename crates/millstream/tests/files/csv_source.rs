@@ -1,4 +1,5 @@
-//! Faults of CSV files: each is told with file, line and column, and what stood before is delivered.
+//! Faults of CSV files: each is told with file, line and column, and what stood before is
+//! delivered.
 
 use std::num::NonZeroUsize;
 use std::path::Path;

@@ -114,8 +114,8 @@ proptest! {
             let folder = Folder::new();
             for name in ["r.jsonl", "r.jsonl.gz"] {
                 let path = folder.path(name);
-                let back = there_and_back(&rows, JsonLines::to(&path), JsonLines::open(&path)).await;
-                prop_assert_eq!(&back, &rows);
+                let (sink, source) = (JsonLines::to(&path), JsonLines::open(&path));
+                prop_assert_eq!(&there_and_back(&rows, sink, source).await, &rows);
             }
             Ok(())
         })?;

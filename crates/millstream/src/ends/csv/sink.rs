@@ -15,15 +15,15 @@ use crate::ends::file::{FileTransaction, FileWriter, Format, Unwritable};
 /// Writes each record as a row into a CSV file; made by [`Csv::to`](super::Csv::to). One task, so
 /// that the order in which records arrive is kept. Folders that are missing are made.
 ///
-/// The names of the record's fields become the header, so a record is a struct or a map with names;
-/// its fields are numbers, texts, variants without contents, or `Option`s of these. All records have
-/// the same fields. `None` and an empty text are both written as an empty field. Without a record
-/// there is no header: the file is empty.
+/// The names of the record's fields become the header, so a record is a struct or a map with
+/// names; its fields are numbers, texts, variants without contents, or `Option`s of these. All
+/// records have the same fields. `None` and an empty text are both written as an empty field.
+/// Without a record there is no header: the file is empty.
 ///
-/// What is written stands under the name of the file with `.part` added, in the same folder. When the
-/// job ends it is synced and renamed, and replaces a file that had the name before; until then nothing
-/// of it is visible. A job that fails takes the `.part` file away, a process that is killed leaves
-/// it, and the next run writes over it.
+/// What is written stands under the name of the file with `.part` added, in the same folder. When
+/// the job ends it is synced and renamed, and replaces a file that had the name before; until then
+/// nothing of it is visible. A job that fails takes the `.part` file away, a process that is
+/// killed leaves it, and the next run writes over it.
 ///
 /// # Errors
 ///

@@ -26,8 +26,8 @@ use crate::ends::file::{BadRow, FileError, FilePosition, RowOptions, RowReader, 
 /// # Errors
 ///
 /// A bad row fails the job, naming file, line, column and cause ([`RowError`](crate::RowError)),
-/// unless there is a [side output](Self::bad_rows_to) for it. What is wrong with the file as a whole
-/// ([`FileError`]) fails the job in any case. The rows in front of a fault are delivered.
+/// unless there is a [side output](Self::bad_rows_to) for it. What is wrong with the file as a
+/// whole ([`FileError`]) fails the job in any case. The rows in front of a fault are delivered.
 ///
 /// # On recovery
 ///

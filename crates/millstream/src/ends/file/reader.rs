@@ -38,15 +38,15 @@ pub trait Rows: Send + 'static {
     /// What a row gives.
     type Value: Data;
 
-    /// Takes bytes (at least one) up to the end of the row at most; how many, and whether the row is
-    /// complete now.
+    /// Takes bytes (at least one) up to the end of the row at most; how many, and whether the row
+    /// is complete now.
     fn take(&mut self, bytes: &[u8]) -> (usize, bool);
 
     /// The text ends within a row, which is complete by that.
     fn end(&mut self) -> Result<(), RowError>;
 
-    /// The value of the complete row, whose bytes are given without the line break; nothing if it is
-    /// blank.
+    /// The value of the complete row, whose bytes are given without the line break; nothing if it
+    /// is blank.
     fn value(&mut self, row: &[u8]) -> Result<Option<Self::Value>, Fault>;
 
     /// What was taken of the row so far is of no use any more.
@@ -211,8 +211,8 @@ impl<R: Rows> RowReader<R> {
         Ok(Found::Row)
     }
 
-    /// The row ends in a carriage return. A line feed behind it belongs to the same line break; what
-    /// else may be wrong behind it is no matter of this row.
+    /// The row ends in a carriage return. A line feed behind it belongs to the same line break;
+    /// what else may be wrong behind it is no matter of this row.
     fn end_line(&mut self) {
         if let Ok([b'\n', ..]) = self.text.fill() {
             self.text.consume(1);

@@ -27,8 +27,8 @@ pub(super) struct Text {
 }
 
 impl Text {
-    /// Opens a file at a byte of its text. At 0 a byte-order mark is skipped; also returned is where
-    /// the text stands then.
+    /// Opens a file at a byte of its text. At 0 a byte-order mark is skipped; also returned is
+    /// where the text stands then.
     pub(super) fn open(path: &Path, from: u64) -> Result<(Self, u64), FileError> {
         let gzip = is_gzip(path)?;
         let mut file = File::open(path).map_err(FileError::Open)?;

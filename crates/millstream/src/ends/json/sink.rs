@@ -15,10 +15,10 @@ use crate::ends::file::{FileTransaction, FileWriter, Format, Unwritable};
 /// [`JsonLines::to`](super::JsonLines::to). One task, so that the order in which records arrive is
 /// kept. Folders that are missing are made.
 ///
-/// What is written stands under the name of the file with `.part` added, in the same folder. When the
-/// job ends it is synced and renamed, and replaces a file that had the name before; until then nothing
-/// of it is visible. A job that fails takes the `.part` file away, a process that is killed leaves
-/// it, and the next run writes over it.
+/// What is written stands under the name of the file with `.part` added, in the same folder. When
+/// the job ends it is synced and renamed, and replaces a file that had the name before; until then
+/// nothing of it is visible. A job that fails takes the `.part` file away, a process that is
+/// killed leaves it, and the next run writes over it.
 ///
 /// # Errors
 ///

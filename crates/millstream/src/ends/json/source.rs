@@ -19,9 +19,9 @@ use crate::ends::file::{BadRow, FilePosition, RowOptions, RowReader};
 /// # Errors
 ///
 /// A bad line fails the job, naming file, line, place in the line and cause
-/// ([`RowError`](crate::RowError)), unless there is a [side output](Self::bad_rows_to) for it. What
-/// is wrong with the file as a whole ([`FileError`](crate::FileError)) fails the job in any case. The
-/// lines in front of a fault are delivered.
+/// ([`RowError`](crate::RowError)), unless there is a [side output](Self::bad_rows_to) for it.
+/// What is wrong with the file as a whole ([`FileError`](crate::FileError)) fails the job in any
+/// case. The lines in front of a fault are delivered.
 ///
 /// # On recovery
 ///
