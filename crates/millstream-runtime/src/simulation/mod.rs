@@ -72,7 +72,7 @@ fn a_credit_that_is_returned_twice_is_found() {
 
 #[test]
 fn a_wake_up_that_is_lost_is_found() {
-    for (times, credits) in [(1, 1), (100, 1), (54, 2)] {
+    for (times, credits) in [(1, 1), (100, 1), (58, 2)] {
         let found = find(Fault::LostIn(times), credits).map(|(_, wrong)| wrong);
         assert_eq!(found, Some(Wrong::Stuck), "once in {times}, {credits} credits");
     }

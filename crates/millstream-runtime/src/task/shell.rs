@@ -180,7 +180,7 @@ impl<L: Logic> Task<L> {
                 self.depart(TaskState::Cancelled, Departure::Cancelled);
                 Next::Stop
             }
-            _ => Next::Wait,
+            _ => Next::Wait(chance),
         }
     }
 

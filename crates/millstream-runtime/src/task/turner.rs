@@ -18,8 +18,8 @@ use crate::schedule::Yielding;
 pub(crate) enum Next {
     /// Yield so often, then the next turn.
     Yield(u32),
-    /// The next turn comes with the next wake.
-    Wait,
+    /// The next turn comes with the next wake, after so many yields.
+    Wait(u32),
     /// No further turn.
     Stop,
 }
@@ -41,7 +41,7 @@ fn unconstrained_turn<L: Logic>(
     ctx: &mut actix::Context<Task<L>>,
     cx: &mut Context<'_>,
 ) -> Next {
-    let mut next = Next::Wait;
+    let mut next = Next::Wait(0);
     let turn = poll_fn(|cx| {
         next = task.turn(ctx, cx);
         Poll::Ready(())
@@ -68,7 +68,10 @@ where
             ready!(self.yielding.poll(cx));
             match unconstrained_turn(task, ctx, cx) {
                 Next::Yield(times) => self.yielding.start(times),
-                Next::Wait => return Poll::Pending,
+                Next::Wait(times) => {
+                    self.yielding.start(times);
+                    return Poll::Pending;
+                }
                 Next::Stop => return Poll::Ready(()),
             }
         }
