@@ -4,6 +4,10 @@
 //! nothing of that is written twice: our own side and every peer take their records from here,
 //! fold their results into a [`Checksum`] from here, and are asked for rounds and measured by
 //! [`serve`] from here. What is left to a side is its dataflow.
+//!
+//! The allocator is the same too, for every program that depends on this crate: where each record
+//! is a string, two allocators differ more than two runtimes. It is mimalloc, with which Renoir's
+//! authors write their own examples.
 
 mod checksum;
 mod numbers;
@@ -18,3 +22,6 @@ pub use protocol::{Answer, Latency, ProtocolError, RoundReport, RoundRequest, li
 pub use serve::{Outcome, SideError, Workload, cpu_seconds, serve};
 pub use text::{Text, TextError, WORDS_PER_LINE, tokens, write_text};
 pub use work::work;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

@@ -1,5 +1,5 @@
 //! Renoir's side of the benchmarks, written as its examples are: local deployment, batches of a
-//! fixed size, mimalloc as allocator.
+//! fixed size, sources that are as parallel as the rest, `group_by` for keys.
 
 use std::io;
 
@@ -10,9 +10,6 @@ use millstream_bench_workload::{
 use renoir::Stream;
 use renoir::operator::Operator;
 use renoir::prelude::*;
-
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> io::Result<()> {
     let mut workloads: Vec<Box<dyn Workload>> = vec![
