@@ -1,5 +1,7 @@
 //! The system's clock.
 
+#![expect(clippy::disallowed_methods, reason = "this is the clock")]
+
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use millstream_core::{Clock, Moment, Timestamp, Wake};
@@ -12,7 +14,6 @@ pub struct SystemClock {
 
 impl SystemClock {
     /// A clock that begins now.
-    #[expect(clippy::disallowed_methods, reason = "this is the clock")]
     pub fn new() -> Self {
         Self { began: Instant::now() }
     }
@@ -25,7 +26,6 @@ impl Default for SystemClock {
 }
 
 impl Clock for SystemClock {
-    #[expect(clippy::disallowed_methods, reason = "this is the clock")]
     fn wall(&self) -> Timestamp {
         let millis = match SystemTime::now().duration_since(UNIX_EPOCH) {
             Ok(after) => i64::try_from(after.as_millis()).unwrap_or(i64::MAX),
@@ -39,8 +39,6 @@ impl Clock for SystemClock {
     fn monotonic(&self) -> Moment {
         Moment::ZERO.plus(self.began.elapsed())
     }
-
-    #[expect(clippy::disallowed_methods, reason = "this is the clock")]
     fn wake_at(&self, moment: Moment) -> Wake {
         let due = self.began + Duration::from_nanos(moment.nanos());
         Box::pin(async move { tokio::time::sleep_until(due.into()).await })

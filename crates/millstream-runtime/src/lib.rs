@@ -18,6 +18,7 @@ mod census;
 mod channel;
 mod clock;
 mod ends;
+mod fault;
 mod graph;
 mod job;
 mod offload;
@@ -37,8 +38,9 @@ pub use channel::{Branch, Outlets};
 pub use channel::{Broadcast, ByKey, Rebalance, Route};
 pub use clock::SystemClock;
 pub use ends::{Read, ReadContext, Reader, Sink, Source, TaskContext, Writer};
+pub use fault::GraphFault;
 pub use graph::{
-    ByKeyOf, Connect, EdgeNode, ForkNode, Graph, GraphFault, InTurn, Inlets, Natural, Node, Opening, Port, Prepared, RouteOf, RunKey,
+    ByKeyOf, Connect, EdgeNode, ForkNode, Graph, InTurn, Inlets, Natural, Node, Opening, Port, Prepared, RouteOf, RunKey,
     SharedNode, Sides, StageKey, StepNode, Wiring,
 };
 pub use job::{Job, JobError, JobState, JobStatus, StartError, TaskName};

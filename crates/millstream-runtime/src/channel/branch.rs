@@ -154,9 +154,12 @@ pub(crate) struct Fork<S: Step> {
     /// What has left the steps and goes to the branches next.
     made: Vec<Stamped<S::Out>>,
     branches: Vec<Box<dyn Branch<S::Out>>>,
-    double: fn(&[Stamped<S::Out>]) -> Vec<Stamped<S::Out>>,
+    double: Double<S::Out>,
     held: Held<S::In>,
 }
+
+/// Doubles records for one more branch.
+type Double<T> = fn(&[Stamped<T>]) -> Vec<Stamped<T>>;
 
 /// After so many made records a fork whose steps make many of one looks whether it is blocked.
 const FORK_PIECE: usize = 1_024;

@@ -6,15 +6,17 @@
 //! the other, and a wake-up must neither be lost nor be sent for nothing. Two variables decide it:
 //!
 //! ```text
-//! producer: waiting := true;      if available > 0 { waiting := false, go on } else { wait }
+//! producer: waiting.swap(true);   if available > 0 { waiting.swap(false), go on } else { wait }
 //! consumer: available += 1;       if waiting.swap(false) { send one Resume }
 //! ```
 //!
-//! Each side writes its own variable before it reads the other's, and all four accesses are
-//! sequentially consistent, so at least one side sees what the other wrote: either the producer finds
-//! the credit, or the consumer finds the flag. Both may: then the producer goes on and a `Resume`
-//! arrives that finds nothing to do. The swap makes it one `Resume` for however many credits come
-//! back while the producer waits. The model test below tries every interleaving.
+//! Both sides swap the flag, so one of the two swaps comes first. If it is the producer's, the
+//! consumer finds the flag and sends. If it is the consumer's, the producer's swap reads what that
+//! one wrote, and so sees all that the consumer did before: the credit. Both may find something:
+//! then the producer goes on and a `Resume` arrives that finds nothing to do. The swap makes it one
+//! `Resume` for however many credits come back while the producer waits. Nothing here needs an order
+//! of all accesses over all variables, only acquire and release, which is what the model test below
+//! can try in every interleaving.
 
 #[cfg(loom)]
 use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -52,19 +54,19 @@ impl Credits {
     /// The producer says that it will wait. False if a credit has come meanwhile: it must not.
     #[must_use]
     pub(crate) fn wait(&self) -> bool {
-        self.waiting.store(true, Ordering::SeqCst);
-        if self.available.load(Ordering::SeqCst) == 0 {
+        self.waiting.swap(true, Ordering::AcqRel);
+        if self.available.load(Ordering::Acquire) == 0 {
             return true;
         }
-        self.waiting.store(false, Ordering::SeqCst);
+        self.waiting.swap(false, Ordering::AcqRel);
         false
     }
 
     /// Gives one back. True if the producer waits and has to be told; told once.
     #[must_use]
     pub(crate) fn give(&self) -> bool {
-        self.available.fetch_add(1, Ordering::SeqCst);
-        self.waiting.swap(false, Ordering::SeqCst)
+        self.available.fetch_add(1, Ordering::AcqRel);
+        self.waiting.swap(false, Ordering::AcqRel)
     }
 
     #[cfg(test)]

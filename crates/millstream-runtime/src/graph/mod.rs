@@ -6,13 +6,13 @@
 //! edges of the plan. The tree is walked twice in the same order, once for the plan and once for each
 //! task, so the n-th leaf is the n-th edge of its stage both times.
 
-mod graph;
+mod build;
 mod node;
 mod stage;
 mod start;
 mod wiring;
 
-pub use graph::{Graph, GraphFault, Sides, StageKey};
+pub use build::{Graph, Sides, StageKey};
 pub use node::{
     ByKeyOf, Connect, EdgeNode, ForkNode, InTurn, Natural, Port, RouteOf, SharedNode, StepNode,
 };

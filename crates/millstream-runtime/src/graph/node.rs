@@ -7,7 +7,7 @@ use millstream_core::{Data, Key, Keyed};
 use millstream_operators::Chain;
 use millstream_plan::Route as RouteKind;
 
-use super::graph::StageKey;
+use super::build::StageKey;
 use super::wiring::{Inlets, Leaf, Node, Wiring};
 use crate::channel::{Branch, Broadcast, ByKey, Edge, Fork, Rebalance, Route};
 

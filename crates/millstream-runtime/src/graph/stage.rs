@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use actix::{Actor, AsyncContext, Recipient};
+use actix::{Actor, Addr, AsyncContext, Recipient};
 use actix_rt::ArbiterHandle;
 
-use millstream_core::{Clock, Data, TaskInfo};
-use millstream_metrics::TaskMetrics;
+use millstream_core::{Attempt, Clock, Data, KeyGroups, TaskInfo};
+use millstream_metrics::{Registry, TaskMetrics};
 use millstream_operators::{NoTimer, Operator, SideOutput};
 
-use super::graph::Sides;
+use super::build::Sides;
 use super::node::Port;
 use super::wiring::{Inlet, Inlets, Leaf, Run, Way, Wiring};
 use crate::channel::{Outbox, Resume, Side, SideBranch};
@@ -22,9 +22,22 @@ use crate::task::{
     Command, Guard, Logic, OperatorLogic, OperatorOf, Report, SinkLogic, SourceLogic, Task, TaskOf,
 };
 
-/// What every task of a stage is started with.
-pub(crate) struct Starting {
+/// What all tasks of a job are started with.
+pub(crate) struct Around {
     pub(crate) run: Run,
+    pub(crate) attempt: Attempt,
+    pub(crate) key_groups: KeyGroups,
+    pub(crate) limits: Limits,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) schedule: Option<Arc<dyn Schedule>>,
+    pub(crate) arbiters: Vec<ArbiterHandle>,
+    pub(crate) supervisor: Recipient<Report>,
+    pub(crate) registry: Registry,
+}
+
+/// What all tasks of a stage are started with.
+pub(crate) struct Starting<'a> {
+    pub(crate) around: &'a Around,
     /// The card of the stage's first task.
     pub(crate) info: TaskInfo,
     /// The number in the job of the stage's first task.
@@ -33,12 +46,6 @@ pub(crate) struct Starting {
     pub(crate) channels: usize,
     /// The ways out, in the order of the leaves.
     pub(crate) ways: Vec<Way>,
-    pub(crate) limits: Limits,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) schedule: Option<Arc<dyn Schedule>>,
-    pub(crate) arbiters: Vec<ArbiterHandle>,
-    pub(crate) supervisor: Recipient<Report>,
-    pub(crate) registry: millstream_metrics::Registry,
 }
 
 /// A task that has been started, and what else is kept of it.
@@ -52,7 +59,7 @@ pub(crate) trait Start: Send {
     /// The edges that leave it, those of side outputs with their name.
     fn leaves(&self) -> Vec<(Option<String>, Leaf)>;
     /// Starts its tasks. Those behind it are started already.
-    fn start(&self, starting: &Starting) -> Vec<Started>;
+    fn start(&self, starting: &Starting<'_>) -> Vec<Started>;
     /// Lets go of the addresses that were needed for starting what is in front of it.
     fn forget(&self, _: Run) {}
 }
@@ -111,25 +118,28 @@ fn outbox<T: Data>(port: &Port<T>, sides: &Sides, mut wiring: Wiring) -> Outbox<
     Outbox::new(main, sides.with(build))
 }
 
-impl Starting {
+/// A task's address, its worker and its numbers.
+type Address<L> = (Addr<Task<L>>, usize, Arc<TaskMetrics>);
+
+impl Starting<'_> {
     /// Starts one actor a subtask; `logic` makes what it runs, on its arbiter.
     fn tasks<L: Logic>(
         &self,
         logic: impl Fn(TaskContext, Wiring) -> L + Clone + Send + 'static,
-    ) -> (Vec<Started>, Vec<(actix::Addr<Task<L>>, usize, Arc<TaskMetrics>)>) {
+    ) -> (Vec<Started>, Vec<Address<L>>) {
         let mut started = Vec::new();
         let mut addresses = Vec::new();
         for subtask in 0..self.info.parallelism {
-            let worker = subtask % self.arbiters.len();
+            let worker = subtask % self.around.arbiters.len();
             let info = TaskInfo { subtask, ..self.info.clone() };
-            let metrics = self.registry.task(&info.stage, subtask);
+            let metrics = self.around.registry.task(&info.stage, subtask);
             let heartbeat = Arc::new(Heartbeat::default());
-            let guard = Guard::new(self.first + subtask, info.attempt, self.supervisor.clone());
-            let (limits, ways) = (self.limits.clone(), self.ways.clone());
-            let (clock, schedule) = (self.clock.clone(), self.schedule.clone());
-            let (run, channels, logic) = (self.run, self.channels, logic.clone());
+            let guard = Guard::new(self.first + subtask, info.attempt, self.around.supervisor.clone());
+            let (limits, ways) = (self.around.limits.clone(), self.ways.clone());
+            let (clock, schedule) = (self.around.clock.clone(), self.around.schedule.clone());
+            let (run, channels, logic) = (self.around.run, self.channels, logic.clone());
             let parts = (info.clone(), metrics.clone(), heartbeat.clone());
-            let address = Task::start_in_arbiter(&self.arbiters[worker], move |ctx| {
+            let address = Task::start_in_arbiter(&self.around.arbiters[worker], move |ctx| {
                 let (info, metrics, heartbeat) = parts;
                 let resume: Recipient<Resume> = ctx.address().recipient();
                 let wiring = Wiring {
@@ -170,12 +180,12 @@ impl Starting {
         logic: impl Fn(TaskContext, Wiring) -> L + Clone + Send + 'static,
     ) -> Vec<Started> {
         let (started, addresses) = self.tasks(logic);
-        let inlet = |(address, worker, metrics): (actix::Addr<Task<L>>, usize, _)| Inlet {
+        let inlet = |(address, worker, metrics): Address<L>| Inlet {
             to: address.recipient(),
             worker,
             metrics,
         };
-        inlets.fill(self.run, addresses.into_iter().map(inlet).collect());
+        inlets.fill(self.around.run, addresses.into_iter().map(inlet).collect());
         started
     }
 }
@@ -191,8 +201,8 @@ impl<S: Source> Start for SourceStage<S> {
         leaves(&self.port, &self.sides)
     }
 
-    fn start(&self, starting: &Starting) -> Vec<Started> {
-        let batch_records = starting.limits.batch_records;
+    fn start(&self, starting: &Starting<'_>) -> Vec<Started> {
+        let batch_records = starting.around.limits.batch_records;
         let (source, port, sides) = (self.source.clone(), self.port.clone(), self.sides.clone());
         let logic = move |context, wiring| {
             let (port, sides) = (port.clone(), sides.clone());
@@ -219,8 +229,8 @@ where
         leaves(&self.port, &self.sides)
     }
 
-    fn start(&self, starting: &Starting) -> Vec<Started> {
-        let (channels, batch_records) = (starting.channels, starting.limits.batch_records);
+    fn start(&self, starting: &Starting<'_>) -> Vec<Started> {
+        let (channels, batch_records) = (starting.channels, starting.around.limits.batch_records);
         let (factory, port, sides) = (self.factory.clone(), self.port.clone(), self.sides.clone());
         starting.receivers(&self.inlets, move |context, wiring| {
             let (factory, port, sides) = (factory.clone(), port.clone(), sides.clone());
@@ -249,7 +259,7 @@ impl<K: Sink> Start for SinkStage<K> {
         Vec::new()
     }
 
-    fn start(&self, starting: &Starting) -> Vec<Started> {
+    fn start(&self, starting: &Starting<'_>) -> Vec<Started> {
         let (sink, channels) = (self.sink.clone(), starting.channels);
         starting.receivers(&self.inlets, move |context, _| {
             SinkLogic::new(sink.clone(), context, channels)

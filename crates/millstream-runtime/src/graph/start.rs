@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use actix::{Actor, Addr, Recipient};
+use actix::{Actor, Addr};
 use actix_rt::{Arbiter, ArbiterHandle, System};
 use tokio::sync::oneshot;
 
@@ -10,12 +10,12 @@ use millstream_core::{Attempt, Clock, StageId, TaskInfo};
 use millstream_metrics::Registry;
 use millstream_plan::{Plan, Route as RouteKind};
 
-use super::graph::{Graph, id};
-use super::stage::{Started, Starting};
+use super::build::{Graph, id};
+use super::stage::{Around, Started, Starting};
 use super::wiring::{Run, Way};
 use crate::clock::SystemClock;
 use crate::job::{
-    Begin, Job, Shared, StageMembers, StartError, Supervisor, SupervisorOf, Verb, Watch, Watched,
+    Begin, Job, Shared, StageMembers, StartError, Supervisor, SupervisorOf, Watch, Watched,
 };
 use crate::settings::{Settings, Workers};
 
@@ -150,15 +150,12 @@ impl Graph {
     pub fn launch(&mut self, prepared: Prepared) -> Result<Opening, StartError> {
         let Prepared { settings, plan, crew } = prepared;
         self.runs += 1;
-        let run = Run(self.runs);
         let clock: Arc<dyn Clock> =
             settings.clock.clone().unwrap_or_else(|| Arc::new(SystemClock::new()));
         let limits = settings.limits.clone();
-        let stages = plan.stages().iter().map(|stage| stage.name.clone());
-        let registry = Registry::new(&*self.name, stages);
+        let (key_groups, order) = (plan.key_groups()?, plan.order()?);
+        let registry = Registry::new(&*self.name, plan.stages().iter().map(|it| it.name.clone()));
         let shared = Arc::new(Shared::new(self.name.clone(), plan, registry.clone(), clock.clone()));
-        let plan = &shared.plan;
-        let key_groups = plan.key_groups()?;
         let attempt = Attempt::default();
         let of = SupervisorOf {
             shared: shared.clone(),
@@ -168,64 +165,84 @@ impl Graph {
         };
         let supervisor: Addr<Supervisor> =
             Supervisor::start_in_arbiter(&crew.handles[0], move |_| Supervisor::new(of));
-        let reports: Recipient<_> = supervisor.clone().recipient();
+        let around = Around {
+            run: Run(self.runs),
+            attempt,
+            key_groups,
+            limits,
+            clock,
+            schedule: settings.schedule,
+            arbiters: crew.handles,
+            supervisor: supervisor.clone().recipient(),
+            registry,
+        };
+        let started = self.start_stages(&shared.plan, &order, &around);
+        let stages = members(&shared.plan, &order, &started);
+        let all: Vec<Started> = started.into_iter().flatten().collect();
+        let watch = watch(&shared, &all, &around);
+        let (tell, opened) = oneshot::channel();
+        let members = all.into_iter().map(|task| task.member).collect();
+        supervisor.do_send(Begin { members, stages, started: tell, watch });
+        let job = Job::new(shared, supervisor.recipient());
+        Ok(Opening { job, opened, run: around.run })
+    }
 
+    /// The tasks of each stage, by the stage's place; started from the last stage to the first.
+    fn start_stages(&self, plan: &Plan, order: &[StageId], around: &Around) -> Vec<Vec<Started>> {
         let firsts = first_tasks(plan);
         let mut started: Vec<Vec<Started>> = self.stages.iter().map(|_| Vec::new()).collect();
-        let order = plan.order()?;
         for stage in order.iter().rev() {
             let place = place(*stage);
             let entry = &self.stages[place];
             let starting = Starting {
-                run,
+                around,
                 info: TaskInfo {
                     job: self.name.clone(),
                     stage: entry.name.clone(),
                     id: *stage,
                     subtask: 0,
                     parallelism: plan.stages()[place].parallelism,
-                    attempt,
-                    key_groups,
+                    attempt: around.attempt,
+                    key_groups: around.key_groups,
                 },
                 first: firsts[place],
                 channels: channels(plan, *stage),
                 ways: ways(plan, *stage),
-                limits: limits.clone(),
-                clock: clock.clone(),
-                schedule: settings.schedule.clone(),
-                arbiters: crew.handles.clone(),
-                supervisor: reports.clone(),
-                registry: registry.clone(),
             };
             started[place] = entry.start.start(&starting);
         }
-
-        let places: Vec<usize> = order.iter().map(|stage| place(*stage)).collect();
-        let stages = places.iter().map(|&stage| StageMembers {
-            tasks: (firsts[stage]..firsts[stage] + started[stage].len()).collect(),
-            behind: plan
-                .inputs(id(stage))
-                .filter_map(|edge| places.iter().position(|at| *at == place(edge.from)))
-                .collect(),
-        });
-        let stages = stages.collect();
-        let all: Vec<Started> = started.into_iter().flatten().collect();
-        let watched = all.iter().map(|task| Watched {
-            info: task.member.info.clone(),
-            heartbeat: task.heartbeat.clone(),
-            metrics: task.member.metrics.clone(),
-            reported: 0,
-        });
-        // A simulation has no threads.
-        let watch = settings.schedule.is_none().then(|| {
-            Watch::begin(shared.clone(), watched.collect(), limits.slow_turn, limits.stop_wait)
-        });
-        let (tell, told) = oneshot::channel();
-        let members = all.into_iter().map(|task| task.member).collect();
-        supervisor.do_send(Begin { members, stages, started: tell, watch });
-        let verbs: Recipient<Verb> = supervisor.recipient();
-        Ok(Opening { job: Job::new(shared, verbs), opened: told, run })
+        started
     }
+}
+
+/// The tasks of each stage and what stands in front of it, sources first.
+fn members(plan: &Plan, order: &[StageId], started: &[Vec<Started>]) -> Vec<StageMembers> {
+    let firsts = first_tasks(plan);
+    let places: Vec<usize> = order.iter().map(|stage| place(*stage)).collect();
+    let behind = |stage: usize| {
+        let inputs = plan.inputs(id(stage));
+        inputs.filter_map(|edge| places.iter().position(|at| *at == place(edge.from))).collect()
+    };
+    let stage = |&stage: &usize| StageMembers {
+        tasks: (firsts[stage]..firsts[stage] + started[stage].len()).collect(),
+        behind: behind(stage),
+    };
+    places.iter().map(stage).collect()
+}
+
+/// A watch over these tasks; none in a simulation, which has no threads.
+fn watch(shared: &Arc<Shared>, tasks: &[Started], around: &Around) -> Option<Watch> {
+    let watched = |task: &Started| Watched {
+        info: task.member.info.clone(),
+        heartbeat: task.heartbeat.clone(),
+        metrics: task.member.metrics.clone(),
+        reported: 0,
+    };
+    let limits = &around.limits;
+    around.schedule.is_none().then(|| {
+        let tasks = tasks.iter().map(watched).collect();
+        Watch::begin(shared.clone(), tasks, limits.slow_turn, limits.stop_wait)
+    })
 }
 
 fn place(stage: StageId) -> usize {

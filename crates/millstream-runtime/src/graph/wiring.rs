@@ -8,7 +8,7 @@ use millstream_core::{Data, TaskInfo};
 use millstream_metrics::TaskMetrics;
 use millstream_plan::Route as RouteKind;
 
-use super::graph::StageKey;
+use super::build::StageKey;
 use crate::channel::{Branch, Deliver, Link, Outlet, OutletOf, Outlets, Resume};
 use crate::settings::Limits;
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use millstream_core::{Failure, KeyGroupError, TaskInfo};
 use millstream_plan::PlanError;
 
-use crate::graph::GraphFault;
+use crate::fault::GraphFault;
 use crate::settings::SettingsError;
 
 /// A task, as errors name it.
