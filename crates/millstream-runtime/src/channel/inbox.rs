@@ -99,11 +99,13 @@ impl<T: Send + 'static> Inbox<T> {
     }
 
     /// How many batches can be taken now, held channels left out.
+    #[cfg(test)]
     pub(crate) fn ready(&self) -> usize {
         usize::from(self.current.is_some()) + self.order.len()
     }
 
     /// How many batches have arrived and are not finished.
+    #[cfg(test)]
     pub(crate) fn waiting(&self) -> usize {
         self.waiting
     }

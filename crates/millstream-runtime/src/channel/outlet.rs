@@ -111,6 +111,7 @@ impl<T: Send + 'static> Outlet<T> {
     }
 
     /// Whether the receiver has gone.
+    #[cfg(test)]
     pub(crate) fn closed(&self) -> bool {
         !self.to.connected()
     }

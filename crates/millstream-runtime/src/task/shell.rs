@@ -14,7 +14,7 @@ use millstream_operators::{Lane, Lanes};
 use super::turner::{Next, Turner};
 use super::{After, Budget, Departure, Guard, Logic, TaskFailure, Turn, panic_message};
 use crate::census::Counted;
-use crate::channel::{Deliver, Inbox, Resume};
+use crate::channel::{Deliver, Inbox, Refused, Resume};
 use crate::job::Heartbeat;
 use crate::schedule::Schedule;
 use crate::settings::Limits;
@@ -337,8 +337,10 @@ impl<L: Logic> Handler<Deliver<L::In>> for Task<L> {
     fn handle(&mut self, delivery: Deliver<L::In>, _: &mut Self::Context) {
         if delivery.attempt == self.info.attempt {
             self.metrics.batches_in.inc();
-            // What comes after the end of this task is dropped, and its credit goes back.
-            drop(self.inbox.file(delivery));
+            if let Err(Refused(late)) = self.inbox.file(delivery) {
+                // Its credit goes back with it.
+                tracing::trace!(channel = late.channel, "{} drops a late batch", self.info);
+            }
         }
     }
 }
