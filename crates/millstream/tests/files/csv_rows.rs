@@ -172,6 +172,37 @@ async fn a_type_that_takes_more_or_fewer_columns_than_there_are_is_refused() {
 }
 
 #[actix::test]
+async fn a_name_that_is_there_twice_is_refused_where_it_is_a_key() {
+    let folder = Folder::new();
+    let path = folder.file("pairs.csv", "n,m,n\n1,2,3\n");
+    let lists: Vec<Vec<u8>> = read_all(Csv::open(&path)).await;
+    assert_eq!(lists, [[1, 2, 3]]);
+    let (_, ended) = read(Csv::<BTreeMap<String, u8>>::open(&path)).await;
+    let failed = Failed::of(ended);
+    assert_eq!(failed.file_error(&path).to_string(), "the header has column \"n\" twice");
+}
+
+#[actix::test]
+async fn a_column_that_the_type_forbids_is_an_error_at_the_start() {
+    #[derive(Debug, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Only {
+        n: u32,
+    }
+    let folder = Folder::new();
+    let path = folder.file("only.csv", "n,more\n1,2\n");
+    let flow = Dataflow::new("only");
+    let _ = flow.source("file", Csv::open(&path)).filter(|only: &Only| only.n > 0).collect("out");
+    let Err(StartError::Failed(error)) = flow.start(Settings::new()).await else {
+        panic!("the job has started");
+    };
+    assert_eq!(
+        Failed::of(Err(error)).file_error(&path).to_string(),
+        "the header has a column \"more\", which the type does not allow"
+    );
+}
+
+#[actix::test]
 async fn a_nested_type_is_refused_with_its_column() {
     #[derive(Debug, Serialize, Deserialize)]
     struct Outer {

@@ -72,6 +72,14 @@ async fn a_value_that_does_not_fit_names_line_and_place() {
 }
 
 #[actix::test]
+async fn a_cause_that_repeats_a_giant_value_is_cut() {
+    let line = format!("{{\"carrier\":\"UA\",\"flight\":\"{}\"}}", "x".repeat(100_000));
+    let (error, _, record) = fails_at_line_three(line.as_bytes()).await;
+    assert!(error.to_string().starts_with("invalid type: string \"xxx"));
+    assert_eq!((error.to_string().chars().count(), record.chars().count()), (1_001, 201));
+}
+
+#[actix::test]
 async fn a_field_that_is_missing_names_the_field() {
     let (error, ..) = fails_at_line_three(b"{\"carrier\":\"UA\"}\n").await;
     assert_eq!(error.to_string(), "missing field `flight`");

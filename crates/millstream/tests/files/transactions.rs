@@ -128,6 +128,52 @@ async fn records_behind_a_complete_file_are_an_error() {
     assert_eq!(fs::read_to_string(folder.path("out.csv")).unwrap(), CONTENT);
 }
 
+/// A sink that is asked to prepare before its last record.
+#[derive(Clone)]
+struct Early(CsvSink<Flight>);
+
+struct EarlyWriter(<CsvSink<Flight> as Sink>::Writer);
+
+impl Sink for Early {
+    type In = Flight;
+    type Transaction = FileTransaction;
+    type Writer = EarlyWriter;
+
+    async fn open(
+        &self,
+        task: &TaskContext,
+        restored: Vec<FileTransaction>,
+    ) -> Result<EarlyWriter, Failure> {
+        let mut writer = self.0.open(task, restored).await?;
+        writer.prepare(Epoch::new(1)).await?;
+        Ok(EarlyWriter(writer))
+    }
+}
+
+impl Writer for EarlyWriter {
+    type In = Flight;
+    type Transaction = FileTransaction;
+
+    fn write(&mut self, batch: &mut Vec<Stamped<Flight>>) -> Result<(), Failure> {
+        self.0.write(batch)
+    }
+
+    async fn flush(&mut self) -> Result<(), Failure> {
+        self.0.flush().await
+    }
+}
+
+#[actix::test]
+async fn records_behind_a_prepared_file_are_an_error() {
+    let folder = Folder::new();
+    let flow = Dataflow::new("early");
+    let rows = Items::from([flight("UA", 1, None)]);
+    let _ = flow.source("rows", rows).sink("out", Early(Csv::to(folder.path("out.csv"))));
+    let failed = Failed::of(run(&flow, Settings::new()).await);
+    assert!(matches!(failed.file_error(&folder.path("out.csv")), FileError::Complete));
+    assert_eq!(folder.names(), ["out.csv.part"]);
+}
+
 #[actix::test]
 async fn a_prepared_file_that_is_not_as_it_was_left_is_an_error() {
     let folder = Folder::new();

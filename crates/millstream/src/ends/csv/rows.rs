@@ -18,6 +18,8 @@ pub struct CsvRows<T> {
     fresh: bool,
     fields: Fields,
     header: Option<Vec<String>>,
+    /// A name that the header has twice.
+    duplicate: Option<String>,
     null: Option<String>,
     /// Whether it is still to be looked at whether optional columns are there.
     look_for_missing: bool,
@@ -59,6 +61,7 @@ impl<T> CsvRows<T> {
             fresh: true,
             fields,
             header: None,
+            duplicate: None,
             null,
             look_for_missing: !allow_missing,
             types: PhantomData,
@@ -98,8 +101,7 @@ impl<T> CsvRows<T> {
     fn fault(&self, Refusal { kind, column }: Refusal) -> Fault {
         Fault::File(match kind {
             Kind::Value(text) => {
-                let column = column.map(|column| self.name(column));
-                return Fault::Row(RowError::Value(text), column);
+                return Fault::value(&text, column.map(|column| self.name(column)));
             }
             Kind::Missing(column) => self.missing(column),
             Kind::Duplicate(column) => FileError::DuplicateColumn { column },
@@ -149,7 +151,12 @@ impl<T: Data + DeserializeOwned> Rows for CsvRows<T> {
         let text = self.fields.text();
         let Some(header) = &self.header else {
             let text = text.map_err(|_| Fault::File(FileError::HeaderUtf8))?;
-            self.header = Some(fields(text, self.fields.ends()).map(str::to_owned).collect());
+            let header: Vec<_> = fields(text, self.fields.ends()).map(str::to_owned).collect();
+            let mut sorted: Vec<&String> = header.iter().collect();
+            sorted.sort();
+            let twice = sorted.windows(2).find(|two| two[0] == two[1]);
+            self.duplicate = twice.map(|two| two[0].clone());
+            self.header = Some(header);
             return Ok(None);
         };
         let text = text.map_err(|column| Fault::Row(RowError::Utf8, Some(self.name(column))))?;
@@ -158,8 +165,9 @@ impl<T: Data + DeserializeOwned> Rows for CsvRows<T> {
             let column = self.name(expected.min(found));
             return Err(Fault::Row(RowError::Columns { expected, found }, Some(column)));
         }
-        let null = self.null.as_deref();
-        let columns = Columns { header, text, ends: self.fields.ends(), null };
+        let (ends, null) = (self.fields.ends(), self.null.as_deref());
+        let duplicate = self.duplicate.as_deref();
+        let columns = Columns { header, duplicate, text, ends, null };
         let mut typed = Typed::new(columns);
         let value = typed.read().map_err(|refusal| self.fault(refusal))?;
         if self.look_for_missing {

@@ -23,6 +23,9 @@ use crate::ends::file::{BadRow, FileError, FilePosition, RowOptions, RowReader, 
 /// vector, a number) is read in the order of the columns. Lines without a single character are
 /// passed over, and an empty file has no rows.
 ///
+/// The file is read in the turns of the task: it should be one on a disk, since a pipe would hold up
+/// all that is on the same arbiter.
+///
 /// # Errors
 ///
 /// A bad row fails the job, naming file, line, column and cause ([`RowError`](crate::RowError)),

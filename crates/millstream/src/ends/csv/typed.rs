@@ -12,6 +12,8 @@ use super::field::{Field, Kind, Refusal};
 #[derive(Clone, Copy)]
 pub(super) struct Columns<'a> {
     pub(super) header: &'a [String],
+    /// A name that is there twice.
+    pub(super) duplicate: Option<&'a str>,
     pub(super) text: &'a str,
     pub(super) ends: &'a [usize],
     pub(super) null: Option<&'a str>,
@@ -93,11 +95,15 @@ impl<'de> Deserializer<'de> for &mut Typed<'de> {
     type Error = Refusal;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
-        visitor.visit_map(self)
+        self.deserialize_map(visitor)
     }
 
+    /// In a map the second of two equal names would take the place of the first.
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
-        visitor.visit_map(self)
+        match self.columns.duplicate {
+            Some(name) => Err(Kind::Duplicate(name.to_owned()).into()),
+            None => visitor.visit_map(self),
+        }
     }
 
     fn deserialize_struct<V: Visitor<'de>>(

@@ -110,7 +110,7 @@ pub enum FileError {
         /// Its temporary name.
         temporary: String,
     },
-    /// The file was finished in an earlier life of the job, and more records came.
+    /// The file was finished, be it in an earlier life of the job, and more records came.
     #[error("the file was complete already, and more records came")]
     Complete,
 }

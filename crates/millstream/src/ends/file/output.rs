@@ -51,6 +51,9 @@ impl Output {
     }
 
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), FileError> {
+        if self.finished && !bytes.is_empty() {
+            return Err(FileError::Complete);
+        }
         let written = match &mut self.stream {
             Stream::Plain(file) => file.write_all(bytes),
             #[cfg(feature = "gzip")]

@@ -63,6 +63,16 @@ pub enum Fault {
     File(FileError),
 }
 
+/// How many characters of a cause are told; it may repeat all of a value.
+const CAUSE_CHARS: usize = 1_000;
+
+impl Fault {
+    /// What is there does not fit the type.
+    pub(crate) fn value(cause: &str, column: Option<String>) -> Self {
+        Self::Row(RowError::Value(cut(cause, CAUSE_CHARS)), column)
+    }
+}
+
 impl From<RowError> for Fault {
     fn from(error: RowError) -> Self {
         Self::Row(error, None)
@@ -87,14 +97,14 @@ impl Bad<'_> {
     pub(super) fn into_failure(self) -> Failure {
         let place =
             Place { file: PathBuf::from(self.file), line: Some(self.line), column: self.column };
-        let text = cut(&String::from_utf8_lossy(self.row));
+        let text = cut(&String::from_utf8_lossy(self.row), RECORD_IN_ERROR);
         Failure::new(self.error).at(place).about_text(text)
     }
 
     pub(super) fn into_record(self) -> BadRow {
         let text = String::from_utf8_lossy(self.row);
         let text = match self.error {
-            RowError::TooLong { .. } => cut(&text),
+            RowError::TooLong { .. } => cut(&text, RECORD_IN_ERROR),
             _ => text.into_owned(),
         };
         BadRow {
@@ -107,9 +117,9 @@ impl Bad<'_> {
     }
 }
 
-/// A text as an error shows it.
-pub(crate) fn cut(text: &str) -> String {
-    match text.char_indices().nth(RECORD_IN_ERROR) {
+/// The beginning of a text.
+fn cut(text: &str, chars: usize) -> String {
+    match text.char_indices().nth(chars) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }

@@ -49,6 +49,6 @@ fn fault(error: &serde_json::Error) -> Fault {
     let column = error.column();
     let text = error.to_string();
     let place = format!(" at line {} column {column}", error.line());
-    let text = text.strip_suffix(&place).unwrap_or(&text).to_owned();
-    Fault::Row(RowError::Value(text), (column > 0).then(|| column.to_string()))
+    let cause = text.strip_suffix(&place).unwrap_or(&text);
+    Fault::value(cause, (column > 0).then(|| column.to_string()))
 }
