@@ -63,6 +63,9 @@ impl<'t, K: Key, V: Clone> FreeSlot<'t, '_, K, V> {
         self.insert_as(order, value)
     }
 
+    /// Kept out of the way of the look-ups, most of which find their key.
+    #[cold]
+    #[inline(never)]
     pub(super) fn insert_as(self, order: u64, value: V) -> &'t mut V {
         debug_assert_eq!(KeyHash::of(self.key), Ok(self.hash), "a key with another key's hash");
         let Self { leaf, span, index, hash, key, books } = self;
