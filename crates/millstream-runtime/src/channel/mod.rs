@@ -17,7 +17,8 @@ mod outbox;
 mod outlet;
 mod route;
 
-#[cfg(all(test, not(loom)))]
+#[cfg(not(loom))]
+#[cfg(test)]
 mod tests;
 
 pub use branch::Branch;

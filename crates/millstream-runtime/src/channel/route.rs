@@ -43,7 +43,8 @@ pub trait Route<T>: 'static {
     }
 }
 
-/// Collects what leaves a step into a route, record by record, and keeps the first refusal.
+/// Collects what leaves a step into a route, record by record, until the first refusal, which it
+/// keeps.
 struct Each<'a, R, Out: Send + 'static> {
     route: &'a mut R,
     outlets: &'a mut Outlets<Out>,
@@ -53,8 +54,10 @@ struct Each<'a, R, Out: Send + 'static> {
 impl<T, R: Route<T>> Collect<T> for Each<'_, R, R::Out> {
     #[inline]
     fn push(&mut self, record: Stamped<T>) {
-        if let Err(failure) = self.route.push(record, self.outlets) {
-            self.refused.get_or_insert(failure);
+        if self.refused.is_none()
+            && let Err(failure) = self.route.push(record, self.outlets)
+        {
+            self.refused = Some(failure);
         }
     }
 }

@@ -12,6 +12,10 @@ mod sink;
 mod source;
 mod turner;
 
+#[cfg(not(loom))]
+#[cfg(test)]
+mod mailbox_tests;
+
 pub(crate) use budget::Budget;
 pub(crate) use guard::{Departure, Event, Guard, Report, TaskFailure, panic_message};
 pub(crate) use logic::{After, Logic, Turn};
