@@ -229,6 +229,19 @@ fn consecutive_integers_spread_evenly_over_groups_and_places() {
     }
 }
 
+#[test]
+fn each_bit_of_the_hash_changes_half_of_the_bits_that_tables_are_given() {
+    let hashes: Vec<u64> = (0..200_u64).map(|key| hash(&key)).collect();
+    for bit in 0..64 {
+        let changed = |raw: &u64| {
+            let one = KeyHash::from_raw(*raw).table_hash();
+            (one ^ KeyHash::from_raw(raw ^ 1 << bit).table_hash()).count_ones()
+        };
+        let mean = f64::from(hashes.iter().map(changed).sum::<u32>()) / hashes.len() as f64;
+        assert!((28.0..36.0).contains(&mean), "bit {bit} changes {mean}");
+    }
+}
+
 proptest! {
     #[test]
     fn equal_keys_hash_equal_whether_owned_or_borrowed_narrow_or_wide(
