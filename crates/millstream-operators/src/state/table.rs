@@ -13,7 +13,7 @@ use super::slot::{Books, FreeSlot, Slot};
 
 /// A value for each key, for the key groups of one subtask.
 ///
-/// See the [module](self) for how it grows and how it is captured. Every access takes the key's
+/// See the [module](super) for how it grows and how it is captured. Every access takes the key's
 /// hash, which travels with the record, and is refused with [`NotOurs`] if its group is another
 /// subtask's.
 ///
