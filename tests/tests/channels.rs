@@ -1,5 +1,5 @@
-//! With one credit a channel and one record a batch nothing is lost, doubled, out of order or stuck,
-//! in any order of events and on several threads.
+//! With one credit a channel and one record a batch nothing is lost, doubled, out of order or
+//! stuck, in any order of events and on several threads.
 
 use std::fmt::Debug;
 

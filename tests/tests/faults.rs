@@ -1,5 +1,5 @@
-//! A fault in a user's code ends the job with an error that names it; what came before is delivered,
-//! and no actor is left.
+//! A fault in a user's code ends the job with an error that names it; what came before is
+//! delivered, and no actor is left.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};

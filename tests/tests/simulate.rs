@@ -1,6 +1,7 @@
 //! Random graphs give what the same program gives over plain vectors, whoever goes first.
 //!
-//! `MILLSTREAM_SEEDS=5000` tries so many graphs, `MILLSTREAM_SEED=17` tries one and prints its plan.
+//! `MILLSTREAM_SEEDS=5000` tries so many graphs, `MILLSTREAM_SEED=17` tries one and prints its
+//! plan.
 
 use millstream::prelude::*;
 use millstream::{Collected, KeyGroups};

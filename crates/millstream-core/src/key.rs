@@ -8,8 +8,8 @@ use crate::{KeyHash, Record};
 
 /// What a stream can be keyed by: storable, comparable, kept and doubled.
 ///
-/// Implemented for every type that qualifies. Its [`KeyHash`] is made from its `Serialize`, not from
-/// its `Hash`, which differs from build to build; `Hash` and `Eq` only serve tables in memory.
+/// Implemented for every type that qualifies. Its [`KeyHash`] is made from its `Serialize`, not
+/// from its `Hash`, which differs from build to build; `Hash` and `Eq` only serve tables in memory.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a key",
     label = "this type must be `Clone + Eq + Hash` and storable",

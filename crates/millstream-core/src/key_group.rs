@@ -227,8 +227,8 @@ mod tests {
         }
     }
 
-    /// The behaviour also refuses a null key. Ours cannot be null: a key is a value of its type, and
-    /// an `Option` in it is a key like any other.
+    /// The behaviour also refuses a null key. Ours cannot be null: a key is a value of its type,
+    /// and an `Option` in it is a key like any other.
     #[test]
     fn c062_the_default_number_grows_with_the_parallelism_and_tasks_need_a_group_each() {
         let defaults = [1, 85, 86, 100, 171, 172, 30_000, usize::MAX];

@@ -70,9 +70,7 @@ impl Stretch {
             fence(Ordering::Acquire);
             let after = self.version.load(Ordering::Relaxed);
             if before.is_multiple_of(2) && after == before {
-                let activity = activity
-                    .checked_sub(1)
-                    .and_then(|place| Activity::ALL.get(place));
+                let activity = activity.checked_sub(1).and_then(|place| Activity::ALL.get(place));
                 return Some((activity.map(|&activity| (activity, since)), counted));
             }
             std::hint::spin_loop();
@@ -116,10 +114,7 @@ mod tests {
             whole
         });
         let (_, counted) = stretch.read(|| counter.get()).unwrap();
-        assert_eq!(
-            counted, 400_000_000,
-            "and {whole} readings before were whole"
-        );
+        assert_eq!(counted, 400_000_000, "and {whole} readings before were whole");
     }
 
     #[test]

@@ -21,12 +21,7 @@ pub(crate) struct Counts(RwLock<BTreeMap<Box<str>, Counter>>);
 impl Counts {
     pub(crate) fn add(&self, name: &str, count: u64) {
         // A map of counters is whole at every moment, so a poisoned lock has nothing to tell.
-        if let Some(counter) = self
-            .0
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(name)
-        {
+        if let Some(counter) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(name) {
             return counter.add(count);
         }
         let mut counters = self.0.write().unwrap_or_else(PoisonError::into_inner);
@@ -37,10 +32,7 @@ impl Counts {
 
     pub(crate) fn get(&self) -> BTreeMap<String, u64> {
         let counters = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        counters
-            .iter()
-            .map(|(name, counter)| (name.to_string(), counter.get()))
-            .collect()
+        counters.iter().map(|(name, counter)| (name.to_string(), counter.get())).collect()
     }
 }
 

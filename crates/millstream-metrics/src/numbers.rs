@@ -164,33 +164,18 @@ pub struct JobNumbers {
 impl JobNumbers {
     /// Adds up the stages of tasks that are sorted by stage.
     pub(crate) fn of(job: String, tasks: Vec<TaskNumbers>) -> Self {
-        let stages = tasks
-            .chunk_by(|one, other| one.stage == other.stage)
-            .map(|tasks| {
-                let mut sums = Numbers::default();
-                tasks.iter().for_each(|task| sums += &task.numbers);
-                let stage = tasks
-                    .first()
-                    .map(|task| task.stage.clone())
-                    .unwrap_or_default();
-                StageNumbers {
-                    stage,
-                    tasks: tasks.len(),
-                    numbers: sums,
-                }
-            });
-        Self {
-            stages: stages.collect(),
-            job,
-            tasks,
-        }
+        let stages = tasks.chunk_by(|one, other| one.stage == other.stage).map(|tasks| {
+            let mut sums = Numbers::default();
+            tasks.iter().for_each(|task| sums += &task.numbers);
+            let stage = tasks.first().map(|task| task.stage.clone()).unwrap_or_default();
+            StageNumbers { stage, tasks: tasks.len(), numbers: sums }
+        });
+        Self { stages: stages.collect(), job, tasks }
     }
 
     /// One task.
     pub fn task(&self, stage: &str, subtask: usize) -> Option<&TaskNumbers> {
-        self.tasks
-            .iter()
-            .find(|task| task.stage == stage && task.subtask == subtask)
+        self.tasks.iter().find(|task| task.stage == stage && task.subtask == subtask)
     }
 
     /// One stage.

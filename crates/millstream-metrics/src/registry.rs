@@ -30,16 +30,9 @@ impl Registry {
         job: impl Into<String>,
         stages: impl IntoIterator<Item = S>,
     ) -> Self {
-        let places = stages
-            .into_iter()
-            .enumerate()
-            .map(|(place, stage)| (stage.into(), place));
+        let places = stages.into_iter().enumerate().map(|(place, stage)| (stage.into(), place));
         let (job, places) = (job.into(), places.collect());
-        Self(Arc::new(Inner {
-            job,
-            places,
-            tasks: DashMap::default(),
-        }))
+        Self(Arc::new(Inner { job, places, tasks: DashMap::default() }))
     }
 
     /// The job's name.
@@ -49,11 +42,7 @@ impl Registry {
 
     /// The numbers of a task, which is known from the first time that it is asked for.
     pub fn task(&self, stage: &str, subtask: usize) -> Arc<TaskMetrics> {
-        self.0
-            .tasks
-            .entry((stage.to_owned(), subtask))
-            .or_default()
-            .clone()
+        self.0.tasks.entry((stage.to_owned(), subtask)).or_default().clone()
     }
 
     /// All numbers as they are now, in the order of the plan; stages that the plan does not name
@@ -72,12 +61,7 @@ impl Registry {
         let tasks = known.into_iter().map(|((_, stage, subtask), metrics)| {
             // The state first: a task that is seen to be over is seen with its last numbers.
             let state = metrics.state();
-            TaskNumbers {
-                stage,
-                subtask,
-                state,
-                numbers: metrics.numbers(now),
-            }
+            TaskNumbers { stage, subtask, state, numbers: metrics.numbers(now) }
         });
         JobNumbers::of(self.0.job.clone(), tasks.collect())
     }

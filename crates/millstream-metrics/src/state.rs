@@ -25,14 +25,8 @@ pub enum TaskState {
 }
 
 impl TaskState {
-    const ALL: [Self; 6] = [
-        Self::Created,
-        Self::Opening,
-        Self::Running,
-        Self::Ended,
-        Self::Failed,
-        Self::Cancelled,
-    ];
+    const ALL: [Self; 6] =
+        [Self::Created, Self::Opening, Self::Running, Self::Ended, Self::Failed, Self::Cancelled];
 
     /// Whether this life of the task is over.
     pub const fn is_over(self) -> bool {

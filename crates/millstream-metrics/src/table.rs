@@ -27,9 +27,7 @@ const COLUMNS: [(&str, bool); 16] = [
 impl fmt::Display for JobNumbers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let head = COLUMNS.map(|(head, _)| head.to_owned());
-        let rows: Vec<_> = std::iter::once(head)
-            .chain(self.tasks.iter().map(row))
-            .collect();
+        let rows: Vec<_> = std::iter::once(head).chain(self.tasks.iter().map(row)).collect();
         let mut widths = [0; COLUMNS.len()];
         for row in &rows {
             for (width, cell) in widths.iter_mut().zip(row) {
@@ -37,17 +35,9 @@ impl fmt::Display for JobNumbers {
             }
         }
         for row in &rows {
-            let cells = row
-                .iter()
-                .zip(widths)
-                .zip(COLUMNS)
-                .map(|((cell, width), (_, is_text))| {
-                    if is_text {
-                        format!("{cell:<width$}")
-                    } else {
-                        format!("{cell:>width$}")
-                    }
-                });
+            let cells = row.iter().zip(widths).zip(COLUMNS).map(|((cell, width), (_, is_text))| {
+                if is_text { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+            });
             writeln!(f, "{}", cells.collect::<Vec<_>>().join("  ").trim_end())?;
         }
         Ok(())
@@ -61,9 +51,8 @@ fn row(task: &TaskNumbers) -> [String; COLUMNS.len()] {
         elapsed => format!("{:.0}%", nanos as f64 / elapsed as f64 * 100.0),
     };
     let counts = numbers.counts.iter();
-    let counts: Vec<_> = counts
-        .map(|(name, count)| format!("{}={}", on_a_line(name), grouped(*count)))
-        .collect();
+    let counts: Vec<_> =
+        counts.map(|(name, count)| format!("{}={}", on_a_line(name), grouped(*count))).collect();
     [
         on_a_line(&task.stage),
         task.subtask.to_string(),
@@ -87,11 +76,7 @@ fn row(task: &TaskNumbers) -> [String; COLUMNS.len()] {
 /// A name without what would move the cursor.
 fn on_a_line(name: &str) -> String {
     let spell = |c: char| {
-        if c.is_control() {
-            c.escape_default().to_string()
-        } else {
-            c.to_string()
-        }
+        if c.is_control() { c.escape_default().to_string() } else { c.to_string() }
     };
     name.chars().map(spell).collect()
 }

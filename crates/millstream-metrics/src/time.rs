@@ -39,10 +39,7 @@ pub struct TaskTime {
 impl TaskTime {
     /// Nothing is counted until the first activity is told.
     pub const fn new(metrics: Arc<TaskMetrics>) -> Self {
-        Self {
-            metrics,
-            current: None,
-        }
+        Self { metrics, current: None }
     }
 
     /// The task does this from now on.

@@ -38,42 +38,14 @@ fn flights() -> JobNumbers {
 #[test]
 fn tasks_stand_in_the_order_of_the_plan_whoever_came_first() {
     let registry = Registry::new("job", ["z", "a", "m"]);
-    for (stage, subtask) in [
-        ("m", 0),
-        ("new", 0),
-        ("a", 10),
-        ("z", 0),
-        ("a", 2),
-        ("else", 0),
-    ] {
+    for (stage, subtask) in [("m", 0), ("new", 0), ("a", 10), ("z", 0), ("a", 2), ("else", 0)] {
         registry.task(stage, subtask);
     }
     let numbers = registry.numbers(Moment::ZERO);
-    let order: Vec<_> = numbers
-        .tasks
-        .iter()
-        .map(|t| (t.stage.as_str(), t.subtask))
-        .collect();
-    assert_eq!(
-        order,
-        [
-            ("z", 0),
-            ("a", 2),
-            ("a", 10),
-            ("m", 0),
-            ("else", 0),
-            ("new", 0)
-        ]
-    );
-    let stages: Vec<_> = numbers
-        .stages
-        .iter()
-        .map(|s| (s.stage.as_str(), s.tasks))
-        .collect();
-    assert_eq!(
-        stages,
-        [("z", 1), ("a", 2), ("m", 1), ("else", 1), ("new", 1)]
-    );
+    let order: Vec<_> = numbers.tasks.iter().map(|t| (t.stage.as_str(), t.subtask)).collect();
+    assert_eq!(order, [("z", 0), ("a", 2), ("a", 10), ("m", 0), ("else", 0), ("new", 0)]);
+    let stages: Vec<_> = numbers.stages.iter().map(|s| (s.stage.as_str(), s.tasks)).collect();
+    assert_eq!(stages, [("z", 1), ("a", 2), ("m", 1), ("else", 1), ("new", 1)]);
 }
 
 #[test]
@@ -92,10 +64,7 @@ fn every_thread_and_every_handle_gets_the_same_numbers_of_a_task() {
             });
         }
     });
-    assert!(Arc::ptr_eq(
-        &registry.task("stage", 3),
-        &registry.task("stage", 3)
-    ));
+    assert!(Arc::ptr_eq(&registry.task("stage", 3), &registry.task("stage", 3)));
     let total = registry.numbers(Moment::ZERO).total();
     assert_eq!(total.records_in, 4_000);
     assert_eq!((total.counts["even"], total.counts["odd"]), (4_000, 4_000));
@@ -129,22 +98,10 @@ fn the_numbers_of_a_stage_are_the_sums_of_its_tasks() {
     let sums = &numbers.stage("per carrier").unwrap().numbers;
     assert_eq!((sums.records_in, sums.records_out), (2_469_134, 32));
     assert_eq!((sums.batches_in, sums.batches_out), (2_412, 2));
-    assert_eq!(
-        (sums.records_queued, sums.records_queued_peak),
-        (1_072, 3_072)
-    );
-    assert_eq!(
-        (sums.turns, sums.slow_turns, sums.side_records_dropped),
-        (1_998, 1, 4)
-    );
-    assert_eq!(
-        (sums.busy_ns, sums.waiting_for_cpu_ns, sums.elapsed_ns()),
-        (1_450, 550, 2_000)
-    );
-    assert_eq!(
-        (sums.counts["late"], sums.counts["lost\n\u{1b}"]),
-        (6, 1_000)
-    );
+    assert_eq!((sums.records_queued, sums.records_queued_peak), (1_072, 3_072));
+    assert_eq!((sums.turns, sums.slow_turns, sums.side_records_dropped), (1_998, 1, 4));
+    assert_eq!((sums.busy_ns, sums.waiting_for_cpu_ns, sums.elapsed_ns()), (1_450, 550, 2_000));
+    assert_eq!((sums.counts["late"], sums.counts["lost\n\u{1b}"]), (6, 1_000));
     assert_eq!(numbers.total().records_in, 4_938_268);
     assert!(numbers.stage("nobody").is_none() && numbers.task("out", 1).is_none());
 }

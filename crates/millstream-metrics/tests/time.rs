@@ -8,21 +8,11 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-const ACTIVITIES: [Activity; 4] = [
-    Activity::Busy,
-    Activity::Idle,
-    Activity::BackPressured,
-    Activity::Waiting,
-];
+const ACTIVITIES: [Activity; 4] =
+    [Activity::Busy, Activity::Idle, Activity::BackPressured, Activity::Waiting];
 
 fn times(numbers: &Numbers) -> [u64; 4] {
-    let &Numbers {
-        busy_ns,
-        idle_ns,
-        back_pressured_ns,
-        waiting_for_cpu_ns,
-        ..
-    } = numbers;
+    let &Numbers { busy_ns, idle_ns, back_pressured_ns, waiting_for_cpu_ns, .. } = numbers;
     [busy_ns, idle_ns, back_pressured_ns, waiting_for_cpu_ns]
 }
 
@@ -36,19 +26,11 @@ fn what_is_going_on_is_counted_until_the_reader_s_moment() {
     assert_eq!(at(1_000), [0, 0, 900, 0]);
     assert_eq!(at(99), [0; 4], "a reader may be late with its moment");
     time.enter(Activity::BackPressured, Moment::from_nanos(200));
-    assert_eq!(
-        at(1_000),
-        [0, 0, 900, 0],
-        "entering the same again changes nothing"
-    );
+    assert_eq!(at(1_000), [0, 0, 900, 0], "entering the same again changes nothing");
     time.enter(Activity::Waiting, Moment::from_nanos(300));
     assert_eq!(at(310), [0, 0, 200, 10]);
     time.stop(Moment::from_nanos(320));
-    assert_eq!(
-        at(1_000),
-        [0, 0, 200, 20],
-        "after the end, time stands still"
-    );
+    assert_eq!(at(1_000), [0, 0, 200, 20], "after the end, time stands still");
     assert_eq!(time.activity(), None);
 }
 
@@ -60,10 +42,7 @@ fn another_life_goes_on_with_the_sums_and_leaves_out_the_time_between() {
     first.stop(Moment::from_nanos(10));
     let mut second = TaskTime::new(metrics.clone());
     second.enter(Activity::Busy, Moment::from_nanos(90));
-    assert_eq!(
-        times(&metrics.numbers(Moment::from_nanos(100))),
-        [20, 0, 0, 0]
-    );
+    assert_eq!(times(&metrics.numbers(Moment::from_nanos(100))), [20, 0, 0, 0]);
 }
 
 proptest! {

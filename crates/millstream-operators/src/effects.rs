@@ -62,8 +62,8 @@ impl<Out: Data, P> Effects<Out, P> {
         &mut self.records
     }
 
-    /// How many records were written; without limit once the operator has said that work is left. One
-    /// number for one look after each record: is it time to carry things out?
+    /// How many records were written; without limit once the operator has said that work is left.
+    /// One number for one look after each record: is it time to carry things out?
     #[inline]
     pub fn fill(&self) -> usize {
         if self.more { usize::MAX } else { self.records.len() }

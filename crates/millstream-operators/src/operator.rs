@@ -16,8 +16,8 @@ use crate::{Effects, Restored, Snapshot, SnapshotError, Timer};
 ///
 /// `open`, then `restore` once for each stored piece, then `on_record`, `on_watermark` and
 /// `on_timer` in the order of the input, then `on_end`, then `close`. After a call that said
-/// [`Effects::more`], `more` is called until it no longer says so; no record, watermark or end comes
-/// in between, but a `freeze` may. After an error or a panic nothing is called any more.
+/// [`Effects::more`], `more` is called until it no longer says so; no record, watermark or end
+/// comes in between, but a `freeze` may. After an error or a panic nothing is called any more.
 ///
 /// # On recovery
 ///
@@ -125,8 +125,8 @@ pub trait Operator: 'static {
         Ok(())
     }
 
-    /// Work that was announced by [`Effects::more`], in a piece of bounded size. Announce again what
-    /// is still left.
+    /// Work that was announced by [`Effects::more`], in a piece of bounded size. Announce again
+    /// what is still left.
     ///
     /// # Errors
     ///

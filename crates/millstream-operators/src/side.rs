@@ -90,7 +90,8 @@ impl SideBuffers {
         Self { buffers, unread: 0, mismatch: None }
     }
 
-    /// Adds a record for an output; if nothing reads that output, the record is counted and dropped.
+    /// Adds a record for an output; if nothing reads that output, the record is counted and
+    /// dropped.
     pub fn push<T: Data>(&mut self, output: &SideOutput<T>, record: Stamped<T>) {
         let Some(buffer) = self.buffers.iter_mut().find(|buffer| buffer.name == output.name) else {
             self.unread += 1;

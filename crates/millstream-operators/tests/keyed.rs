@@ -1,5 +1,6 @@
 //! Proves that keyed operators do what a map of states does, at any parallelism, also when their
-//! state goes through a snapshot taken in pieces, with records in between, and comes back elsewhere.
+//! state goes through a snapshot taken in pieces, with records in between, and comes back
+//! elsewhere.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

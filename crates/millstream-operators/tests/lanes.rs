@@ -1,5 +1,5 @@
-//! Proves which work a turn serves, in which order and how much of it, by a loop that serves closures
-//! as a task does, and against a list of tokens.
+//! Proves which work a turn serves, in which order and how much of it, by a loop that serves
+//! closures as a task does, and against a list of tokens.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{self, Receiver};
@@ -18,7 +18,8 @@ struct Wrong(&'static str);
 
 type Work = Box<dyn FnOnce(&mut Loop) -> Result<(), Wrong> + Send>;
 
-/// Serves closures as a task serves its work: it looks at what is there, and then goes by its lanes.
+/// Serves closures as a task serves its work: it looks at what is there, and then goes by its
+/// lanes.
 struct Loop {
     lanes: Lanes,
     waiting: [VecDeque<(&'static str, Work)>; 4],
@@ -84,7 +85,8 @@ impl Loop {
         Ok(())
     }
 
-    /// Turns until the input says that it is over; where a turn has nothing to do, it waits for mail.
+    /// Turns until the input says that it is over; where a turn has nothing to do, it waits for
+    /// mail.
     fn run(&mut self, mail: &Receiver<(&'static str, Work)>) -> Result<(), Wrong> {
         while !self.over {
             let before = self.log.len();

@@ -1,5 +1,5 @@
-//! Proves on random channels that watermarks and status merge as a naive program says, and that what
-//! an alignment calls complete is one cut through all channels.
+//! Proves on random channels that watermarks and status merge as a naive program says, and that
+//! what an alignment calls complete is one cut through all channels.
 
 use millstream_core::{Epoch, Grammar, Mark, Timestamp};
 use millstream_operators::{Aligned, Alignment, Frontier, Progress};

@@ -155,7 +155,8 @@ proptest! {
         prop_assert_eq!(labels(&to_the_left), labels(&to_the_right));
     }
 
-    /// Whatever stands in front of it, `inspect` sees what passes, when it passes, and changes nothing.
+    /// Whatever stands in front of it, `inspect` sees what passes, when it passes, and changes
+    /// nothing.
     #[test]
     fn what_is_inspected_is_what_passes(records in records(), least in -60..60_i64) {
         let log = Rc::new(RefCell::new(Vec::new()));

@@ -54,11 +54,7 @@ impl Plan {
         self.check_key_groups(&mut faults);
         let mut told = BTreeSet::new();
         faults.retain(|fault| told.insert(fault.clone()));
-        if faults.is_empty() {
-            Ok(())
-        } else {
-            Err(PlanError::new(self.name(), faults))
-        }
+        if faults.is_empty() { Ok(()) } else { Err(PlanError::new(self.name(), faults)) }
     }
 
     fn check_whole(&self, faults: &mut Vec<PlanFault>) {
@@ -73,10 +69,9 @@ impl Plan {
             *named.entry(&stage.name).or_default() += 1;
         }
         let equal = named.into_iter().filter(|&(_, stages)| stages > 1);
-        faults.extend(equal.map(|(name, stages)| PlanFault::EqualNames {
-            name: name.to_owned(),
-            stages,
-        }));
+        faults.extend(
+            equal.map(|(name, stages)| PlanFault::EqualNames { name: name.to_owned(), stages }),
+        );
     }
 
     fn check_stages(&self, faults: &mut Vec<PlanFault>) {
@@ -103,10 +98,7 @@ impl Plan {
             faults.push(PlanFault::UnnamedStage { stage: id, kind });
         }
         if stage.parallelism == 0 {
-            faults.push(PlanFault::NoTasks {
-                stage: called(),
-                kind,
-            });
+            faults.push(PlanFault::NoTasks { stage: called(), kind });
         }
         if stage.parallelism > TASKS_MAX {
             faults.push(PlanFault::TooManyTasks {
@@ -117,19 +109,13 @@ impl Plan {
             });
         }
         if kind != StageKind::Source && !(ends.first_in || ends.second_in || ends.other_in) {
-            faults.push(PlanFault::NoInput {
-                stage: called(),
-                kind,
-            });
+            faults.push(PlanFault::NoInput { stage: called(), kind });
         }
         if kind == StageKind::Operator && ends.second_in && !ends.first_in {
             faults.push(PlanFault::OnlySecondInput { stage: called() });
         }
         if kind != StageKind::Sink && !ends.out {
-            faults.push(PlanFault::NothingConnected {
-                stage: called(),
-                kind,
-            });
+            faults.push(PlanFault::NothingConnected { stage: called(), kind });
         }
     }
 
@@ -141,29 +127,16 @@ impl Plan {
         let from = || self.called(edge.from);
         let to = || self.called(edge.to);
         if upstream.kind == StageKind::Sink {
-            faults.push(PlanFault::SinkWithOutput {
-                stage: from(),
-                to: to(),
-            });
+            faults.push(PlanFault::SinkWithOutput { stage: from(), to: to() });
         }
         if downstream.kind == StageKind::Source {
-            faults.push(PlanFault::SourceWithInput {
-                stage: to(),
-                from: from(),
-            });
+            faults.push(PlanFault::SourceWithInput { stage: to(), from: from() });
         } else if edge.port >= downstream.kind.ports_max() {
             let (kind, port) = (downstream.kind, edge.port);
-            faults.push(PlanFault::NoSuchInput {
-                stage: to(),
-                kind,
-                port,
-            });
+            faults.push(PlanFault::NoSuchInput { stage: to(), kind, port });
         }
         if edge.output.as_deref().is_some_and(is_blank) {
-            faults.push(PlanFault::UnnamedOutput {
-                from: from(),
-                to: to(),
-            });
+            faults.push(PlanFault::UnnamedOutput { from: from(), to: to() });
         }
         if edge.route == Route::Forward && upstream.parallelism != downstream.parallelism {
             faults.push(PlanFault::UnevenForward {
@@ -178,15 +151,9 @@ impl Plan {
     fn loose_end(&self, edge: &Edge) -> PlanFault {
         let &Edge { from, to, .. } = edge;
         if self.get(from).is_some() {
-            PlanFault::EdgeToNowhere {
-                from: self.called(from),
-                to,
-            }
+            PlanFault::EdgeToNowhere { from: self.called(from), to }
         } else if self.get(to).is_some() {
-            PlanFault::EdgeFromNowhere {
-                from,
-                to: self.called(to),
-            }
+            PlanFault::EdgeFromNowhere { from, to: self.called(to) }
         } else {
             PlanFault::EdgeInNowhere { from, to }
         }
@@ -197,29 +164,19 @@ impl Plan {
             return;
         };
         let Ok(groups) = KeyGroups::new(key_groups) else {
-            faults.push(PlanFault::KeyGroupsOutOfRange {
-                key_groups,
-                limit: KeyGroups::MAX,
-            });
+            faults.push(PlanFault::KeyGroupsOutOfRange { key_groups, limit: KeyGroups::MAX });
             return;
         };
         // A stage with too many tasks for any number of key groups has been told about already.
-        let can_be = self
-            .stages()
-            .iter()
-            .map(|stage| stage.parallelism)
-            .filter(|&p| p <= TASKS_MAX);
+        let can_be =
+            self.stages().iter().map(|stage| stage.parallelism).filter(|&p| p <= TASKS_MAX);
         let largest = can_be.max().unwrap_or(0);
         if largest <= groups.count() as usize {
             return;
         }
         if let Some((id, _)) = self.ids().find(|(_, stage)| stage.parallelism == largest) {
             let stage = self.called(id);
-            faults.push(PlanFault::KeyGroupsTooFew {
-                key_groups,
-                stage,
-                parallelism: largest,
-            });
+            faults.push(PlanFault::KeyGroupsTooFew { key_groups, stage, parallelism: largest });
         }
     }
 }

@@ -67,14 +67,7 @@ pub struct Edge {
 impl Edge {
     /// An edge from the main output of one stage to input 0 of another, without steps.
     pub const fn new(from: StageId, to: StageId, route: Route) -> Self {
-        Self {
-            from,
-            to,
-            port: 0,
-            route,
-            output: None,
-            steps: Vec::new(),
-        }
+        Self { from, to, port: 0, route, output: None, steps: Vec::new() }
     }
 
     /// The same edge, leading to this input.

@@ -213,10 +213,7 @@ pub struct PlanError {
 impl PlanError {
     pub(crate) fn new(plan: &str, faults: Vec<PlanFault>) -> Self {
         debug_assert!(!faults.is_empty(), "an error without a fault");
-        Self {
-            plan: plan.to_owned(),
-            faults,
-        }
+        Self { plan: plan.to_owned(), faults }
     }
 
     /// The plan's name.
@@ -235,15 +232,8 @@ impl std::error::Error for PlanError {}
 impl fmt::Display for PlanError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let plural = if self.faults.len() == 1 { "" } else { "s" };
-        write!(
-            f,
-            "plan {:?} has {} fault{plural}:",
-            self.plan,
-            self.faults.len()
-        )?;
-        self.faults
-            .iter()
-            .try_for_each(|fault| write!(f, "\n  {fault}"))
+        write!(f, "plan {:?} has {} fault{plural}:", self.plan, self.faults.len())?;
+        self.faults.iter().try_for_each(|fault| write!(f, "\n  {fault}"))
     }
 }
 
@@ -257,8 +247,5 @@ const fn article(kind: StageKind) -> &'static str {
 /// `"a" -> "b" -> "a"`.
 fn path(stages: &[String]) -> String {
     let closed = stages.iter().chain(stages.first());
-    closed
-        .map(|name| format!("{name:?}"))
-        .collect::<Vec<_>>()
-        .join(" -> ")
+    closed.map(|name| format!("{name:?}")).collect::<Vec<_>>().join(" -> ")
 }

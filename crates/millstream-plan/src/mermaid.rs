@@ -54,10 +54,7 @@ impl Plan {
 }
 
 fn box_label(stage: &Stage) -> String {
-    let mut lines = vec![
-        escaped(&stage.name),
-        format!("{} × {}", stage.kind, stage.parallelism),
-    ];
+    let mut lines = vec![escaped(&stage.name), format!("{} × {}", stage.kind, stage.parallelism)];
     lines.extend(joined(&stage.steps));
     lines.join("<br/>")
 }
@@ -88,9 +85,7 @@ fn joined(steps: &[String]) -> Option<String> {
 fn escaped(text: &str) -> String {
     let spelled: Vec<char> = text.chars().flat_map(spelled).collect();
     let is_word = |place: Option<usize>| {
-        place
-            .and_then(|place| spelled.get(place))
-            .is_some_and(|c| c.is_alphanumeric())
+        place.and_then(|place| spelled.get(place)).is_some_and(|c| c.is_alphanumeric())
     };
     let mut out = String::with_capacity(text.len());
     for (place, &c) in spelled.iter().enumerate() {
@@ -112,10 +107,7 @@ fn escaped(text: &str) -> String {
 }
 
 fn spelled(c: char) -> impl Iterator<Item = char> {
-    let (code, plain) = if c.is_control() {
-        (Some(c.escape_default()), None)
-    } else {
-        (None, Some(c))
-    };
+    let (code, plain) =
+        if c.is_control() { (Some(c.escape_default()), None) } else { (None, Some(c)) };
     code.into_iter().flatten().chain(plain)
 }

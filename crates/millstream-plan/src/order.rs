@@ -45,9 +45,7 @@ impl Plan {
 
 fn named(plan: &Plan, cycles: &[Vec<usize>]) -> Vec<PlanFault> {
     let name = |&place: &usize| plan.called(id_of(place));
-    let fault = |cycle: &Vec<usize>| PlanFault::Cycle {
-        stages: cycle.iter().map(name).collect(),
-    };
+    let fault = |cycle: &Vec<usize>| PlanFault::Cycle { stages: cycle.iter().map(name).collect() };
     cycles.iter().map(fault).collect()
 }
 
@@ -75,14 +73,7 @@ impl Peeling {
             }
         }
         let ready = (0..stages).filter(|&stage| open[stage] == 0).collect();
-        Self {
-            before,
-            behind,
-            open,
-            depth: vec![0; stages],
-            taken: vec![false; stages],
-            ready,
-        }
+        Self { before, behind, open, depth: vec![0; stages], taken: vec![false; stages], ready }
     }
 
     /// Takes every stage that can be.
@@ -132,10 +123,7 @@ impl Peeling {
         while step_of[at].is_none() {
             step_of[at] = Some(walk.len());
             walk.push(at);
-            let open = self.before[at]
-                .iter()
-                .copied()
-                .filter(|&stage| !self.taken[stage]);
+            let open = self.before[at].iter().copied().filter(|&stage| !self.taken[stage]);
             match open.min() {
                 Some(before) => at = before,
                 None => break,
@@ -143,9 +131,7 @@ impl Peeling {
         }
         let mut cycle = walk.split_off(step_of[at].unwrap_or(0));
         cycle.reverse();
-        let lowest = (0..cycle.len())
-            .min_by_key(|&step| cycle[step])
-            .unwrap_or(0);
+        let lowest = (0..cycle.len()).min_by_key(|&step| cycle[step]).unwrap_or(0);
         cycle.rotate_left(lowest);
         cycle
     }

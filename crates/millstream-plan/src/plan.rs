@@ -19,12 +19,7 @@ pub struct Plan {
 impl Plan {
     /// An empty plan for the job of this name.
     pub fn new(name: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            stages: Vec::new(),
-            edges: Vec::new(),
-            key_groups: None,
-        }
+        Self { name: name.into(), stages: Vec::new(), edges: Vec::new(), key_groups: None }
     }
 
     /// Adds a stage. Its id is its place, counted from 0.
@@ -86,9 +81,7 @@ impl Plan {
 
     /// The place of a stage that is there.
     pub(crate) fn place(&self, id: StageId) -> Option<usize> {
-        usize::try_from(id.get())
-            .ok()
-            .filter(|&place| place < self.stages.len())
+        usize::try_from(id.get()).ok().filter(|&place| place < self.stages.len())
     }
 
     /// What faults call a stage: its name, or if it has none, its id.
@@ -101,16 +94,12 @@ impl Plan {
 
     /// The stages with their ids.
     pub fn ids(&self) -> impl Iterator<Item = (StageId, &Stage)> {
-        self.stages
-            .iter()
-            .enumerate()
-            .map(|(place, stage)| (id_of(place), stage))
+        self.stages.iter().enumerate().map(|(place, stage)| (id_of(place), stage))
     }
 
     /// The id of the first stage of this name.
     pub fn find(&self, name: &str) -> Option<StageId> {
-        self.ids()
-            .find_map(|(id, stage)| (stage.name == name).then_some(id))
+        self.ids().find_map(|(id, stage)| (stage.name == name).then_some(id))
     }
 
     /// The edges that lead to a stage.
@@ -134,11 +123,7 @@ impl Plan {
 
     /// The parallelism of the stage with the most tasks; 0 for a plan without stages.
     pub fn parallelism_max(&self) -> usize {
-        self.stages
-            .iter()
-            .map(|stage| stage.parallelism)
-            .max()
-            .unwrap_or(0)
+        self.stages.iter().map(|stage| stage.parallelism).max().unwrap_or(0)
     }
 }
 

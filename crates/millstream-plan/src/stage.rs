@@ -64,12 +64,7 @@ impl Stage {
     }
 
     const fn new(name: String, kind: StageKind, parallelism: usize) -> Self {
-        Self {
-            name,
-            kind,
-            parallelism,
-            steps: Vec::new(),
-        }
+        Self { name, kind, parallelism, steps: Vec::new() }
     }
 
     /// The same stage with these steps.

@@ -22,9 +22,7 @@ impl fmt::Display for Plan {
         for (stage, edges) in self.stages().iter().zip(leaving) {
             write!(f, "{} {:?} × {}", stage.kind, stage.name, stage.parallelism)?;
             write_steps(f, &stage.steps)?;
-            edges
-                .into_iter()
-                .try_for_each(|edge| self.write_edge(f, edge))?;
+            edges.into_iter().try_for_each(|edge| self.write_edge(f, edge))?;
         }
         for edge in loose {
             writeln!(f, "stage {}, which is not there", edge.from)?;
@@ -60,9 +58,6 @@ fn write_steps(f: &mut fmt::Formatter<'_>, steps: &[String]) -> fmt::Result {
     if steps.is_empty() {
         return writeln!(f);
     }
-    let steps: Vec<String> = steps
-        .iter()
-        .map(|step| step.escape_debug().to_string())
-        .collect();
+    let steps: Vec<String> = steps.iter().map(|step| step.escape_debug().to_string()).collect();
     writeln!(f, ": {}", steps.join(", "))
 }

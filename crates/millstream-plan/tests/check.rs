@@ -26,15 +26,9 @@ fn a_plan_without_faults_passes() {
 
 #[test]
 fn a_plan_without_stages_or_without_a_name_is_refused() {
-    assert_eq!(
-        faults(&Plan::new("job")),
-        ["the plan has no stages: begin with a source"]
-    );
+    assert_eq!(faults(&Plan::new("job")), ["the plan has no stages: begin with a source"]);
     let error = Plan::new(" ").check().unwrap_err();
-    assert_eq!(
-        error.faults(),
-        [PlanFault::UnnamedPlan, PlanFault::NoStages]
-    );
+    assert_eq!(error.faults(), [PlanFault::UnnamedPlan, PlanFault::NoStages]);
 }
 
 #[test]
@@ -44,10 +38,7 @@ fn equal_names_are_told_once_with_their_number() {
         let sink = plan.stage(Stage::sink("out", 1));
         plan.connect(Edge::new(source, sink, Route::Rebalance));
     }
-    assert_eq!(
-        faults(&plan),
-        [r#"3 stages are named "out": give each a name of its own"#]
-    );
+    assert_eq!(faults(&plan), [r#"3 stages are named "out": give each a name of its own"#]);
 }
 
 #[test]
@@ -176,10 +167,8 @@ fn key_groups_are_1_to_32768_and_at_least_as_many_as_tasks() {
     plan.set_key_groups(1);
     assert_eq!(
         faults(&plan),
-        [
-            "1 key groups are fewer than the 2 tasks of \"mid\": ask for at least 2 key groups, \
-             or give the stage fewer tasks"
-        ]
+        ["1 key groups are fewer than the 2 tasks of \"mid\": ask for at least 2 key groups, \
+             or give the stage fewer tasks"]
     );
     assert!(plan.key_groups().is_err());
     for key_groups in [2, 32_768] {
@@ -196,10 +185,8 @@ fn a_forward_edge_needs_as_many_tasks_on_both_sides() {
     plan.connect(Edge::new(source, middle, Route::Forward));
     assert_eq!(
         faults(&plan),
-        [
-            "a forward edge leads from 1 tasks of \"in\" to 2 of \"mid\": rebalance it, or give \
-             both stages as many tasks"
-        ]
+        ["a forward edge leads from 1 tasks of \"in\" to 2 of \"mid\": rebalance it, or give \
+             both stages as many tasks"]
     );
 }
 
@@ -214,18 +201,9 @@ fn an_edge_whose_ends_are_not_there_is_told_with_their_ids() {
     assert_eq!(
         error.faults(),
         [
-            PlanFault::EdgeToNowhere {
-                from: "mid".into(),
-                to: nine
-            },
-            PlanFault::EdgeFromNowhere {
-                from: max,
-                to: "out".into()
-            },
-            PlanFault::EdgeInNowhere {
-                from: max,
-                to: nine
-            },
+            PlanFault::EdgeToNowhere { from: "mid".into(), to: nine },
+            PlanFault::EdgeFromNowhere { from: max, to: "out".into() },
+            PlanFault::EdgeInNowhere { from: max, to: nine },
         ]
     );
     assert_eq!(plan.channels(&plan.edges()[2]), None);
@@ -248,15 +226,7 @@ fn a_cycle_is_told_as_the_stages_on_it_and_no_others() {
     let source = plan.stage(Stage::source("in", 1));
     let [a, b, c, d] = ["a", "b", "c", "d"].map(|name| plan.stage(Stage::operator(name, 1)));
     let sink = plan.stage(Stage::sink("out", 1));
-    for (from, to) in [
-        (source, b),
-        (b, c),
-        (c, a),
-        (a, b),
-        (c, d),
-        (d, d),
-        (d, sink),
-    ] {
+    for (from, to) in [(source, b), (b, c), (c, a), (a, b), (c, d), (d, d), (d, sink)] {
         plan.connect(Edge::new(from, to, Route::Forward));
     }
     let told = [
@@ -267,14 +237,7 @@ fn a_cycle_is_told_as_the_stages_on_it_and_no_others() {
     ];
     assert_eq!(faults(&plan), told);
     let error = plan.order().unwrap_err();
-    assert_eq!(
-        error
-            .faults()
-            .iter()
-            .map(ToString::to_string)
-            .collect::<Vec<_>>(),
-        told
-    );
+    assert_eq!(error.faults().iter().map(ToString::to_string).collect::<Vec<_>>(), told);
 }
 
 #[test]
@@ -291,41 +254,19 @@ fn all_faults_are_told_at_once_a_line_each() {
     assert_eq!(
         error.faults(),
         [
-            PlanFault::EqualNames {
-                name: "x".into(),
-                stages: 2
-            },
-            PlanFault::UnnamedStage {
-                stage: operator,
-                kind
-            },
-            PlanFault::NoTasks {
-                stage: "stage 1".into(),
-                kind
-            },
-            PlanFault::NoInput {
-                stage: "x".into(),
-                kind: StageKind::Sink
-            },
+            PlanFault::EqualNames { name: "x".into(), stages: 2 },
+            PlanFault::UnnamedStage { stage: operator, kind },
+            PlanFault::NoTasks { stage: "stage 1".into(), kind },
+            PlanFault::NoInput { stage: "x".into(), kind: StageKind::Sink },
             PlanFault::UnevenForward {
                 from: "x".into(),
                 to: "stage 1".into(),
                 upstream: 1,
                 downstream: 0
             },
-            PlanFault::NoSuchInput {
-                stage: "stage 1".into(),
-                kind,
-                port: 7
-            },
-            PlanFault::Cycle {
-                stages: vec!["stage 1".into()]
-            },
-            PlanFault::KeyGroupsTooFew {
-                key_groups: 2,
-                stage: "x".into(),
-                parallelism: 3
-            },
+            PlanFault::NoSuchInput { stage: "stage 1".into(), kind, port: 7 },
+            PlanFault::Cycle { stages: vec!["stage 1".into()] },
+            PlanFault::KeyGroupsTooFew { key_groups: 2, stage: "x".into(), parallelism: 3 },
         ]
     );
     let text = error.to_string();

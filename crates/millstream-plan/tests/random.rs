@@ -14,19 +14,12 @@ fn kind() -> impl Strategy<Value = StageKind> {
 }
 
 fn route() -> impl Strategy<Value = Route> {
-    select(vec![
-        Route::Forward,
-        Route::ByKey,
-        Route::Rebalance,
-        Route::Broadcast,
-    ])
+    select(vec![Route::Forward, Route::ByKey, Route::Rebalance, Route::Broadcast])
 }
 
 /// Any plan at all: blank and equal names, edges from and to nowhere, cycles, too many tasks.
 fn any_plan() -> impl Strategy<Value = Plan> {
-    let names = select(vec![
-        "", " ", "a", "b", "c", "d", "e", "f", "g", "h", "i", "j",
-    ]);
+    let names = select(vec!["", " ", "a", "b", "c", "d", "e", "f", "g", "h", "i", "j"]);
     let tasks = prop_oneof![12 => 0_usize..5, 1 => select(vec![32_768, 32_769])];
     let stages = vec((names, kind(), tasks), 0..9);
     let outputs = select(vec![None, None, Some(""), Some("late")]);
@@ -35,12 +28,7 @@ fn any_plan() -> impl Strategy<Value = Plan> {
     (stages, edges, groups).prop_map(|(stages, edges, groups)| {
         let mut plan = Plan::new("random");
         for (name, kind, parallelism) in stages {
-            plan.stage(Stage {
-                name: name.to_owned(),
-                kind,
-                parallelism,
-                steps: Vec::new(),
-            });
+            plan.stage(Stage { name: name.to_owned(), kind, parallelism, steps: Vec::new() });
         }
         for (from, to, port, route, output) in edges {
             let mut edge = Edge::new(StageId::new(from), StageId::new(to), route).port(port % 3);
@@ -89,57 +77,29 @@ fn reaches(plan: &Plan, from: StageId, to: StageId, without: &[StageId]) -> bool
 }
 
 fn on_a_cycle(plan: &Plan, without: &[StageId]) -> Vec<StageId> {
-    let stages = plan
-        .ids()
-        .map(|(id, _)| id)
-        .filter(|id| !without.contains(id));
-    stages
-        .filter(|&id| reaches(plan, id, id, without))
-        .collect()
+    let stages = plan.ids().map(|(id, _)| id).filter(|id| !without.contains(id));
+    stages.filter(|&id| reaches(plan, id, id, without)).collect()
 }
 
 fn called(plan: &Plan, id: StageId) -> String {
     let name = &plan.stages()[id.get() as usize].name;
-    if name.trim().is_empty() {
-        format!("stage {id}")
-    } else {
-        name.clone()
-    }
+    if name.trim().is_empty() { format!("stage {id}") } else { name.clone() }
 }
 
 /// What is wrong with each stage by itself, found by asking all edges for each.
 fn expected_of_stages(plan: &Plan) -> Vec<PlanFault> {
     let mut faults = Vec::new();
-    for (
-        id,
-        Stage {
-            name,
-            kind,
-            parallelism,
-            ..
-        },
-    ) in plan.ids()
-    {
+    for (id, Stage { name, kind, parallelism, .. }) in plan.ids() {
         let (stage, kind, parallelism) = (called(plan, id), *kind, *parallelism);
         let ports: Vec<u32> = plan.inputs(id).map(|edge| edge.port).collect();
-        let same = plan
-            .stages()
-            .iter()
-            .filter(|other| other.name == *name)
-            .count();
+        let same = plan.stages().iter().filter(|other| other.name == *name).count();
         if name.trim().is_empty() {
             faults.push(PlanFault::UnnamedStage { stage: id, kind });
         } else if same > 1 {
-            faults.push(PlanFault::EqualNames {
-                name: name.clone(),
-                stages: same,
-            });
+            faults.push(PlanFault::EqualNames { name: name.clone(), stages: same });
         }
         match parallelism {
-            0 => faults.push(PlanFault::NoTasks {
-                stage: stage.clone(),
-                kind,
-            }),
+            0 => faults.push(PlanFault::NoTasks { stage: stage.clone(), kind }),
             32_769.. => faults.push(PlanFault::TooManyTasks {
                 stage: stage.clone(),
                 kind,
@@ -149,15 +109,10 @@ fn expected_of_stages(plan: &Plan) -> Vec<PlanFault> {
             _ => {}
         }
         if kind != StageKind::Source && ports.is_empty() {
-            faults.push(PlanFault::NoInput {
-                stage: stage.clone(),
-                kind,
-            });
+            faults.push(PlanFault::NoInput { stage: stage.clone(), kind });
         }
         if kind == StageKind::Operator && ports.contains(&1) && !ports.contains(&0) {
-            faults.push(PlanFault::OnlySecondInput {
-                stage: stage.clone(),
-            });
+            faults.push(PlanFault::OnlySecondInput { stage: stage.clone() });
         }
         if kind != StageKind::Sink && plan.outputs(id).count() == 0 {
             faults.push(PlanFault::NothingConnected { stage, kind });
@@ -169,34 +124,19 @@ fn expected_of_stages(plan: &Plan) -> Vec<PlanFault> {
 fn expected_of_edges(plan: &Plan) -> Vec<PlanFault> {
     let mut faults = Vec::new();
     for edge in plan.edges() {
-        let &Edge {
-            from,
-            to,
-            port,
-            route,
-            ..
-        } = edge;
+        let &Edge { from, to, port, route, .. } = edge;
         match (plan.get(from), plan.get(to)) {
             (None, None) => faults.push(PlanFault::EdgeInNowhere { from, to }),
             (None, Some(_)) => {
-                faults.push(PlanFault::EdgeFromNowhere {
-                    from,
-                    to: called(plan, to),
-                });
+                faults.push(PlanFault::EdgeFromNowhere { from, to: called(plan, to) });
             }
             (Some(_), None) => {
-                faults.push(PlanFault::EdgeToNowhere {
-                    from: called(plan, from),
-                    to,
-                });
+                faults.push(PlanFault::EdgeToNowhere { from: called(plan, from), to });
             }
             (Some(one), Some(other)) => {
                 let (from, to) = (called(plan, from), called(plan, to));
                 if one.kind == StageKind::Sink {
-                    faults.push(PlanFault::SinkWithOutput {
-                        stage: from.clone(),
-                        to: to.clone(),
-                    });
+                    faults.push(PlanFault::SinkWithOutput { stage: from.clone(), to: to.clone() });
                 }
                 match (other.kind, port) {
                     (StageKind::Source, _) => {
@@ -205,27 +145,15 @@ fn expected_of_edges(plan: &Plan) -> Vec<PlanFault> {
                     }
                     (StageKind::Operator, 0 | 1) | (StageKind::Sink, 0) => {}
                     (kind, _) => {
-                        faults.push(PlanFault::NoSuchInput {
-                            stage: to.clone(),
-                            kind,
-                            port,
-                        });
+                        faults.push(PlanFault::NoSuchInput { stage: to.clone(), kind, port });
                     }
                 }
                 if edge.output.as_deref() == Some("") {
-                    faults.push(PlanFault::UnnamedOutput {
-                        from: from.clone(),
-                        to: to.clone(),
-                    });
+                    faults.push(PlanFault::UnnamedOutput { from: from.clone(), to: to.clone() });
                 }
                 let (upstream, downstream) = (one.parallelism, other.parallelism);
                 if route == Route::Forward && upstream != downstream {
-                    faults.push(PlanFault::UnevenForward {
-                        from,
-                        to,
-                        upstream,
-                        downstream,
-                    });
+                    faults.push(PlanFault::UnevenForward { from, to, upstream, downstream });
                 }
             }
         }
@@ -240,10 +168,7 @@ fn expected_of_the_whole(plan: &Plan) -> Vec<PlanFault> {
     }
     match plan.explicit_key_groups() {
         Some(key_groups @ (0 | 32_769..)) => {
-            faults.push(PlanFault::KeyGroupsOutOfRange {
-                key_groups,
-                limit: 32_768,
-            });
+            faults.push(PlanFault::KeyGroupsOutOfRange { key_groups, limit: 32_768 });
         }
         Some(key_groups) => {
             let mut largest: Option<(StageId, usize)> = None;
@@ -254,11 +179,7 @@ fn expected_of_the_whole(plan: &Plan) -> Vec<PlanFault> {
             }
             if let Some((id, parallelism)) = largest.filter(|l| l.1 > key_groups as usize) {
                 let stage = called(plan, id);
-                faults.push(PlanFault::KeyGroupsTooFew {
-                    key_groups,
-                    stage,
-                    parallelism,
-                });
+                faults.push(PlanFault::KeyGroupsTooFew { key_groups, stage, parallelism });
             }
         }
         None => {}
@@ -267,22 +188,16 @@ fn expected_of_the_whole(plan: &Plan) -> Vec<PlanFault> {
 }
 
 fn found(plan: &Plan) -> Vec<PlanFault> {
-    plan.check()
-        .map_or_else(|error| error.faults().to_vec(), |()| Vec::new())
+    plan.check().map_or_else(|error| error.faults().to_vec(), |()| Vec::new())
 }
 
 /// A plan in which every name is the stage's id, so that a named cycle can be looked up.
 fn with_ids_for_names(plan: &Plan) -> Plan {
     let mut renamed = Plan::new(plan.name());
     for (id, stage) in plan.ids() {
-        renamed.stage(Stage {
-            name: id.to_string(),
-            ..stage.clone()
-        });
+        renamed.stage(Stage { name: id.to_string(), ..stage.clone() });
     }
-    plan.edges()
-        .iter()
-        .for_each(|edge| renamed.connect(edge.clone()));
+    plan.edges().iter().for_each(|edge| renamed.connect(edge.clone()));
     renamed
 }
 

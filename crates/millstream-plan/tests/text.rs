@@ -43,11 +43,7 @@ fn unruly() -> Plan {
     let source = plan.stage(Stage::source("1. \"quoted\" [x](y) {z} <b>#35;</b>", 1));
     let middle = plan.stage(Stage::operator("Verspätung · 遅延 🚂 `*_a_*`", 1));
     let sink = plan.stage(Stage::sink(" end\r\n\"] --> s0 %% style a:#f00;", 1));
-    plan.connect(
-        Edge::new(source, middle, Route::Forward)
-            .output("|\"x\"|")
-            .steps(["a<br/>b"]),
-    );
+    plan.connect(Edge::new(source, middle, Route::Forward).output("|\"x\"|").steps(["a<br/>b"]));
     plan.connect(Edge::new(middle, sink, Route::Forward));
     plan
 }
@@ -103,11 +99,7 @@ fn drawn(label: &str) -> Option<String> {
 
 fn spelled(name: &str) -> String {
     let spell = |c: char| {
-        if c.is_control() {
-            c.escape_default().to_string()
-        } else {
-            c.to_string()
-        }
+        if c.is_control() { c.escape_default().to_string() } else { c.to_string() }
     };
     name.chars().map(spell).collect()
 }

@@ -25,8 +25,8 @@ fn living() -> MutexGuard<'static, Living> {
 /// The tasks that have a living actor in the actix system of this thread, oldest first; none where
 /// there is no system.
 ///
-/// When [`Job::finished`](crate::Job::finished) has resolved, none of that job is among them, unless
-/// the job is stuck.
+/// When [`Job::finished`](crate::Job::finished) has resolved, none of that job is among them,
+/// unless the job is stuck.
 pub fn census() -> Vec<TaskInfo> {
     let Some(system) = System::try_current() else { return Vec::new() };
     let of_system = (system.id(), 0)..=(system.id(), u64::MAX);

@@ -1,18 +1,18 @@
 //! The actors of Millstream, and the only crate that knows actix.
 //!
 //! ```text
-//!                    ┌────────────── supervisor ◀── opened, departed ──┐
-//!                    │ open, run, drain, settle, cancel                │
-//!                    ▼                                                 │
-//!  reader ─▶ source task ─ steps ─ route ─ credits ─▶ inbox ─ operator task ─ … ─▶ inbox ─ sink task ─▶ writer
-//!                    │                                                 │
-//!                    └─────────────▶ counters in the registry ◀────────┘
+//!               ┌───────────── supervisor ◀── opened, departed ──┐
+//!               │ open, run, drain, settle, cancel               │
+//!               ▼                                                │
+//!  reader ─▶ source task ─ steps ─ route ─ credits ─▶ inbox ─ operator task ─ … ─ sink task ─▶ writer
+//!               │                                                │
+//!               └───────────▶ counters in the registry ◀─────────┘
 //! ```
 //!
-//! One rule stands above all others: **an actor never waits**. What it cannot send yet it keeps in its
-//! outbox, what it cannot take yet stays in its inbox; both are bounded by credits, which travel with
-//! the batches and return when a batch is dropped. The mailbox is always open, so an order is never
-//! stuck behind data.
+//! One rule stands above all others: **an actor never waits**. What it cannot send yet it keeps in
+//! its outbox, what it cannot take yet stays in its inbox; both are bounded by credits, which
+//! travel with the batches and return when a batch is dropped. The mailbox is always open, so an
+//! order is never stuck behind data.
 
 mod census;
 mod channel;
@@ -22,6 +22,7 @@ mod fault;
 mod graph;
 mod job;
 mod offload;
+mod panic;
 mod schedule;
 mod settings;
 mod task;
@@ -40,8 +41,8 @@ pub use clock::SystemClock;
 pub use ends::{Read, ReadContext, Reader, Sink, Source, TaskContext, Writer};
 pub use fault::GraphFault;
 pub use graph::{
-    ByKeyOf, Connect, EdgeNode, ForkNode, Graph, InTurn, Inlets, Natural, Node, Opening, Port, Prepared, RouteOf, RunKey,
-    SharedNode, Sides, StageKey, StepNode, Wiring,
+    ByKeyOf, Connect, EdgeNode, ForkNode, Graph, InTurn, Inlets, Natural, Node, Opening, Port,
+    Prepared, RouteOf, RunKey, SharedNode, Sides, StageKey, StepNode, Wiring,
 };
 pub use job::{Job, JobError, JobState, JobStatus, StartError, TaskName};
 pub use offload::Offload;

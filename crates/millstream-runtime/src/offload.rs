@@ -49,9 +49,7 @@ impl Offload {
     }
 }
 
-async fn pooled<T, E>(
-    work: impl FnOnce() -> Result<T, E> + Send + 'static,
-) -> Result<T, Failure>
+async fn pooled<T, E>(work: impl FnOnce() -> Result<T, E> + Send + 'static) -> Result<T, Failure>
 where
     T: Send + 'static,
     E: Into<Failure> + Send + 'static,
@@ -60,10 +58,9 @@ where
     match tokio::task::spawn_blocking(work).await {
         Ok(result) => result.map_err(Into::into),
         Err(join) if join.is_panic() => {
-            let message = crate::task::panic_message(&*join.into_panic());
+            let message = crate::panic::panic_message(&*join.into_panic());
             Err(Failure::new(format!("blocking work panicked: {message}")))
         }
         Err(_) => Err(Failure::new("blocking work was dropped: the runtime shuts down")),
     }
 }
-

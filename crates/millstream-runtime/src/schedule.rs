@@ -4,8 +4,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// Decides what is otherwise left to chance. A simulation gives a seeded one, so that one seed is one
-/// run; without one everything goes as it comes.
+/// Decides what is otherwise left to chance. A simulation gives a seeded one, so that one seed is
+/// one run; without one everything goes as it comes.
 pub trait Schedule: Send + Sync + 'static {
     /// How often a task yields before its next turn, or blocking work before it is done.
     fn yields(&self) -> u32;

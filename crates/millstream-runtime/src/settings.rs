@@ -26,8 +26,8 @@ pub enum Workers {
 /// The limits of a job.
 ///
 /// Each can be set by its method, and [`from_env`](Self::from_env) reads them from variables of the
-/// name in capitals behind `MILLSTREAM_`, such as `MILLSTREAM_BATCH_RECORDS`. What is wrong with one
-/// is an error of the start, where its name is told.
+/// name in capitals behind `MILLSTREAM_`, such as `MILLSTREAM_BATCH_RECORDS`. What is wrong with
+/// one is an error of the start, where its name is told.
 #[derive(Clone)]
 pub struct Settings {
     pub(crate) limits: Limits,
@@ -152,7 +152,8 @@ limits! {
     /// How long a start waits for the tasks to open. 10 s by default; milliseconds in the
     /// environment.
     start_wait: "milliseconds", Duration::from_millis, Duration;
-    /// How long a stop waits for the tasks to end. 10 s by default; milliseconds in the environment.
+    /// How long a stop waits for the tasks to end. 10 s by default; milliseconds in the
+    /// environment.
     stop_wait: "milliseconds", Duration::from_millis, Duration;
     /// A turn that takes longer than this is reported. 100 ms by default; milliseconds in the
     /// environment.
@@ -201,9 +202,7 @@ impl Settings {
     ///      it must be a whole number of microseconds"
     /// );
     /// ```
-    pub fn from_variables(
-        look_up: impl Fn(&str) -> Option<String>,
-    ) -> Result<Self, SettingsError> {
+    pub fn from_variables(look_up: impl Fn(&str) -> Option<String>) -> Result<Self, SettingsError> {
         let read = |name: &'static str, unit: &'static str| {
             let variable = format!("MILLSTREAM_{}", name.to_uppercase());
             let Some(value) = look_up(&variable) else { return Ok(None) };

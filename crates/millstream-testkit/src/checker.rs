@@ -8,8 +8,8 @@ use millstream_operators::{Effects, NoTimer, Operator};
 /// Passes everything on, and fails when what comes is not what may come.
 ///
 /// It can be put anywhere in a graph. It sees what an operator sees: records, and marks that are
-/// merged over all inputs. It refuses a watermark that does not rise, anything before the opening or
-/// after the end, a second opening; and if it is told to, late records.
+/// merged over all inputs. It refuses a watermark that does not rise, anything before the opening
+/// or after the end, a second opening; and if it is told to, late records.
 ///
 /// # Examples
 ///

@@ -50,8 +50,8 @@ pub fn in_order<T: PartialEq + Debug>(came: &[T], expected: &[T]) -> Option<Diff
     Some(Difference(lines))
 }
 
-/// What differs when values of one key must keep their order, and nothing is said about the order of
-/// two keys.
+/// What differs when values of one key must keep their order, and nothing is said about the order
+/// of two keys.
 ///
 /// # Examples
 ///

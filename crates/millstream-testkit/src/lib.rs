@@ -8,10 +8,10 @@
 //! | a job, on threads | [`run_on_threads`] |
 //! | a job, in every order of events | [`simulate`]: a seed decides who goes first |
 //! | what comes out | [`Oracle`], the same program over vectors, and the [`compare`] functions |
-//! | what passes at a place of a graph | [`Checker`], an operator that knows the grammar of a channel |
+//! | what passes at a place of a graph | [`Checker`], an operator that knows a channel's grammar |
 //!
-//! Whatever runs a job here fails the test when an actor of the job outlives it. These are tools for
-//! tests: what goes against a contract ends the test with a panic that says so.
+//! Whatever runs a job here fails the test when an actor of the job outlives it. These are tools
+//! for tests: what goes against a contract ends the test with a panic that says so.
 
 pub mod compare;
 

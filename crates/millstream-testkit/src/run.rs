@@ -22,8 +22,8 @@ pub const RUN_TIME_ON_THREADS: Duration = Duration::from_secs(120);
 
 /// Runs the body of a test on one arbiter and on simulated time.
 ///
-/// The time stands still while there is something to do and jumps to the next deadline when there is
-/// not, so a test never waits, and one that hangs fails at once. Give a job that it starts a
+/// The time stands still while there is something to do and jumps to the next deadline when there
+/// is not, so a test never waits, and one that hangs fails at once. Give a job that it starts a
 /// [`SimulatedClock`].
 ///
 /// # Panics
@@ -138,7 +138,8 @@ impl Hung {
                 format!("the body has not ended after {limit:?}; alive are {}", list(alive))
             }
             Self::Tasks(alive) => format!(
-                "the body has ended and left {} alive; end the job by `finished`, `drain` or `cancel`",
+                "the body has ended and left {} alive; \
+                 end the job by `finished`, `drain` or `cancel`",
                 list(alive)
             ),
         }

@@ -23,8 +23,8 @@ pub enum Decision {
 
 /// What a schedule has decided, all of it as a hash and the beginning in words.
 ///
-/// A schedule is asked whenever chance could have a say, and of how many things one is chosen depends
-/// on all that happened before. So two runs with the same trace were the same run.
+/// A schedule is asked whenever chance could have a say, and of how many things one is chosen
+/// depends on all that happened before. So two runs with the same trace were the same run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trace {
     hash: u64,
@@ -85,8 +85,8 @@ impl fmt::Display for Trace {
 #[derive(Debug)]
 pub struct Seeded(Mutex<(Chance, Trace)>);
 
-/// How often a task yields, each as likely as it stands here often: mostly not at all, so that tasks
-/// get far, and now and then so often that others overtake it.
+/// How often a task yields, each as likely as it stands here often: mostly not at all, so that
+/// tasks get far, and now and then so often that others overtake it.
 const YIELDS: [u32; 16] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 3];
 
 impl Seeded {

@@ -1,5 +1,5 @@
-//! Proves that one seed is one run, that two seeds are two runs with one result, and that a job which
-//! stops moving, fails or does not start is told with its seed.
+//! Proves that one seed is one run, that two seeds are two runs with one result, and that a job
+//! which stops moving, fails or does not start is told with its seed.
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -58,14 +58,14 @@ impl Dataflow {
         Stream::of(self.shared.clone(), vec![Box::new(port)], Some(Made { key, sides }))
     }
 
-    /// The graph as data, with the numbers of tasks that these settings lead to. It prints, also as a
-    /// Mermaid chart.
+    /// The graph as data, with the numbers of tasks that these settings lead to. It prints, also as
+    /// a Mermaid chart.
     pub fn plan(&self, settings: &Settings) -> Plan {
         self.shared.graph().plan(settings)
     }
 
-    /// Checks the graph and starts it; resolves when every task is open. A graph can be started more
-    /// than once; the jobs know nothing of each other.
+    /// Checks the graph and starts it; resolves when every task is open. A graph can be started
+    /// more than once; the jobs know nothing of each other.
     ///
     /// With the default workers this must be called inside an actix system; see
     /// [`Workers`](crate::Workers) for the other ways.

@@ -12,8 +12,8 @@ use millstream_runtime::ByKeyOf;
 
 use crate::{BoxedStream, Stream};
 
-/// A stream with a key. Records of one key meet in one task, in the order in which each of the tasks
-/// in front sent them.
+/// A stream with a key. Records of one key meet in one task, in the order in which each of the
+/// tasks in front sent them.
 #[must_use = "a keyed stream that nothing is done with leads nowhere"]
 pub struct KeyedStream<C: Chain, K, F> {
     stream: Stream<C>,
@@ -31,8 +31,8 @@ where
         Self { stream, key, types: PhantomData }
     }
 
-    /// From here on only the last result of each key goes out, when the input ends: by key group, and
-    /// within a group in the order in which the keys appeared.
+    /// From here on only the last result of each key goes out, when the input ends: by key group,
+    /// and within a group in the order in which the keys appeared.
     pub fn at_end(self) -> AtEnd<C, K, F> {
         AtEnd(self)
     }
@@ -61,8 +61,8 @@ where
         self.fold(name, 0, |count, _| *count += 1)
     }
 
-    /// Applies a function to each value that has the state of the value's key at hand. The state is a
-    /// plain value, made by `Default` for a new key.
+    /// Applies a function to each value that has the state of the value's key at hand. The state is
+    /// a plain value, made by `Default` for a new key.
     pub fn map_with_state<S, U, R>(self, name: &str, function: R) -> BoxedStream<U>
     where
         S: Record + Clone + Default,

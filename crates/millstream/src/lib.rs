@@ -43,7 +43,7 @@ pub use ends::{Csv, CsvSink, CsvSource};
 #[cfg(feature = "json")]
 pub use ends::{JsonLines, JsonLinesSink, JsonLinesSource};
 pub use keyed::{AtEnd, KeyedStream};
-pub use stream::{BoxedStream, Sunk, Stream};
+pub use stream::{BoxedStream, Stream, Sunk};
 
 pub use millstream_core::{
     Attempt, Clock, Data, Epoch, Failure, Key, KeyGroup, KeyGroups, KeyHash, Keyed, Moment, Place,

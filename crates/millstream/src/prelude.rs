@@ -1,10 +1,5 @@
 //! What almost every program names: `use millstream::prelude::*;`.
 
-pub use crate::{
-    Dataflow, Effects, Either, Failure, Generate, Items, Job, JobError, Keyed, NoTimer, Operator,
-    Settings, SideOutput, Stamped, StartError, TaskInfo, Timestamp, Workers,
-};
-pub use crate::{KeyedStream, Stream};
 #[cfg(any(feature = "csv", feature = "json"))]
 pub use crate::BadRow;
 #[cfg(feature = "csv")]
@@ -12,3 +7,8 @@ pub use crate::Csv;
 #[cfg(feature = "json")]
 pub use crate::JsonLines;
 pub use crate::step::Chain;
+pub use crate::{
+    Dataflow, Effects, Either, Failure, Generate, Items, Job, JobError, Keyed, NoTimer, Operator,
+    Settings, SideOutput, Stamped, StartError, TaskInfo, Timestamp, Workers,
+};
+pub use crate::{KeyedStream, Stream};

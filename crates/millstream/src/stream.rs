@@ -3,11 +3,13 @@
 use std::sync::{Arc, Mutex};
 
 use millstream_core::{Data, Key, Record, Stamped, TaskInfo};
-use millstream_operators::step::{Filter, FilterMap, FlatMap, Identity, Inspect, Map, MapWith, Then};
+use millstream_operators::step::{
+    Filter, FilterMap, FlatMap, Identity, Inspect, Map, MapWith, Then,
+};
 use millstream_operators::{Chain, Effects, Either, NoTimer, Operator, SideOutput};
 use millstream_runtime::{
-    Broadcast, Connect, EdgeNode, ForkNode, InTurn, Natural, Port, RouteOf, SharedNode, Sides, Sink,
-    StageKey, StepNode,
+    Broadcast, Connect, EdgeNode, ForkNode, InTurn, Natural, Port, RouteOf, SharedNode, Sides,
+    Sink, StageKey, StepNode,
 };
 
 use crate::dataflow::Shared;
@@ -40,7 +42,7 @@ pub type BoxedStream<T> = Stream<Identity<T>>;
 /// ```
 ///
 /// A stream is used once; [`fork`](Self::fork) makes several of one.
-#[must_use = "a stream that ends in no sink leads nowhere: its stage is refused when the job starts"]
+#[must_use = "a stream that ends in no sink leads nowhere: its stage is refused at the start"]
 pub struct Stream<C: Chain> {
     pub(crate) shared: Shared,
     pub(crate) origins: Vec<Box<dyn Connect<C::In>>>,
@@ -150,8 +152,7 @@ impl<C: Chain> Stream<C> {
     {
         let Self { shared, origins, chain, made } = self;
         let port = Port::default();
-        let node: SharedNode<C::In> =
-            Arc::new(Mutex::new(ForkNode { chain, port: port.clone() }));
+        let node: SharedNode<C::In> = Arc::new(Mutex::new(ForkNode { chain, port: port.clone() }));
         origins.iter().for_each(|origin| origin.connect(node.clone()));
         std::array::from_fn(|_| {
             let origins: Vec<Box<dyn Connect<C::Out>>> = vec![Box::new(port.clone())];
@@ -233,9 +234,10 @@ impl<C: Chain> Stream<C> {
     pub fn parallelism(self, parallelism: usize) -> Self {
         match &self.made {
             Some(made) => self.shared.graph().set_parallelism(made.key, parallelism),
-            None => self.shared.graph().fault(
-                millstream_runtime::GraphFault::ParallelismOfUnion { asked: parallelism },
-            ),
+            None => self
+                .shared
+                .graph()
+                .fault(millstream_runtime::GraphFault::ParallelismOfUnion { asked: parallelism }),
         }
         self
     }

@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use millstream::{
-    Dataflow, Failure, Read, ReadContext, Reader, Settings, Source, TaskContext,
-};
+use millstream::{Dataflow, Failure, Read, ReadContext, Reader, Settings, Source, TaskContext};
 use millstream_bench_workload::{Outcome, RoundRequest, SideError, Workload};
 
 const OPERATORS: usize = 20;

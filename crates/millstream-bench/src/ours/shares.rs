@@ -2,9 +2,7 @@
 
 use std::marker::PhantomData;
 
-use millstream::{
-    Data, Failure, Read, ReadContext, Reader, Source, Stamped, TaskContext,
-};
+use millstream::{Data, Failure, Read, ReadContext, Reader, Source, Stamped, TaskContext};
 
 /// Split `index` of `of` gives the items of `share(index, of)`.
 pub(crate) struct Shares<I, F> {

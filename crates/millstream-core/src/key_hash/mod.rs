@@ -22,10 +22,10 @@
 //! | `Option` | 0, or 1 and the value |
 //! | enum | the variant's name as a string, then its fields: variants may be reordered |
 //!
-//! The serializer calls itself not human-readable, as the codec does: an address is bytes, not text.
-//! A float is refused because `0.0 == -0.0` and `NaN != NaN`; a map because two equal maps may list
-//! their entries differently. A `HashSet` has no `Hash` and so cannot be a key; an ordered set is
-//! the sequence that it serialises as.
+//! The serializer calls itself not human-readable, as the codec does: an address is bytes, not
+//! text. A float is refused because `0.0 == -0.0` and `NaN != NaN`; a map because two equal maps
+//! may list their entries differently. A `HashSet` has no `Hash` and so cannot be a key; an ordered
+//! set is the sequence that it serialises as.
 
 mod words;
 
@@ -124,8 +124,8 @@ impl KeyHash {
     ///
     /// All keys in one table share the bits that chose their key group and their task. A table that
     /// took its places from the same bits would use a part of its places only; after another
-    /// multiplication, whose halves are folded, each bit of the result depends on all of them. Never
-    /// stored, so it may change with any version.
+    /// multiplication, whose halves are folded, each bit of the result depends on all of them.
+    /// Never stored, so it may change with any version.
     #[inline]
     pub const fn table_hash(self) -> u64 {
         words::fold(self.0, 0xD6E8_FEB8_6659_FD93)

@@ -103,10 +103,9 @@ impl<R: Rule> Operator for KeyedOperator<R> {
     }
 
     fn restore(&mut self, piece: &Restored<'_>) -> Result<(), Failure> {
-        let group = piece.group.ok_or(SnapshotError::Kind {
-            found: "a whole operator",
-            expected: "key groups",
-        })?;
+        let group = piece
+            .group
+            .ok_or(SnapshotError::Kind { found: "a whole operator", expected: "key groups" })?;
         for stored in piece.read::<Vec<Stored<R::Key, R::State>>>()? {
             self.table.restore(group, stored)?;
         }

@@ -63,7 +63,8 @@ impl<K: Clone, V: Clone> Capture<K, V> {
         self.is_swept() && self.ready.is_empty()
     }
 
-    /// Saves an entry as it is, unless that has been done. Its group is the `index`-th of the table.
+    /// Saves an entry as it is, unless that has been done. Its group is the `index`-th of the
+    /// table.
     pub(super) fn save(&mut self, index: usize, entry: &mut Entry<K, V>) {
         if entry.stamp != self.stamp {
             self.lists[index].push(entry.store());

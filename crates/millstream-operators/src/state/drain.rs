@@ -1,10 +1,10 @@
 //! Where a drain stands: which entries of the current group come next.
 //!
-//! A group has no list of its entries by appearance: such a list would cost a second place in memory
-//! for every record, for the sake of the one time when the input ends. So the order is found when
-//! it is asked for. Sorting a large group in one go would stop the task; instead each leaf is sorted
-//! by itself, a run, and the runs are merged entry by entry. The runs only name the entries, which
-//! stay in the table until they are given out.
+//! A group has no list of its entries by appearance: such a list would cost a second place in
+//! memory for every record, for the sake of the one time when the input ends. So the order is found
+//! when it is asked for. Sorting a large group in one go would stop the task; instead each leaf is
+//! sorted by itself, a run, and the runs are merged entry by entry. The runs only name the entries,
+//! which stay in the table until they are given out.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -31,8 +31,8 @@ impl<K: Clone, V: Clone> Entry<K, V> {
 
 /// An entry outside the table: saved by a capture, or on its way back.
 ///
-/// It is written as a list of three, not as a map with names: there may be millions, and a change to
-/// these three would be a new version of the state anyway.
+/// It is written as a list of three, not as a map with names: there may be millions, and a change
+/// to these three would be a new version of the state anyway.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stored<K, V> {
     /// How many entries of its key group had appeared before it.

@@ -12,28 +12,28 @@
 //! for each key group, or eight of them, would put that off until there are more keys than somebody
 //! foresaw, and would lay out a thousand tables for a thousand keys. So each group has a tree: it
 //! begins as one small leaf, a hash table with its entries in line, and a leaf that has got
-//! [`LEAF_ENTRIES`] entries becomes a branch of eight leaves before anything more is put in. No step
-//! ever moves more entries than that. Few keys stay in few cache lines, since a group of eight keys
-//! is one table of sixteen places; many keys cost one more step down for each factor of eight.
+//! [`LEAF_ENTRIES`] entries becomes a branch of eight leaves before anything more is put in. No
+//! step ever moves more entries than that. Few keys stay in few cache lines, since a group of eight
+//! keys is one table of sixteen places; many keys cost one more step down for each factor of eight.
 //!
 //! The way down is taken from bits of the hash that a leaf uses neither for its places (the low
 //! ones) nor for its tags (the top seven). Laid out by these bits the keys of a group stand on a
-//! *line*: each leaf has a *span* of it, a split cuts a span in eight, and a point of the line always
-//! lies in exactly one leaf. After [`MAX_DEPTH`] levels a leaf grows without limit; only keys that
-//! share their whole hash get there.
+//! *line*: each leaf has a *span* of it, a split cuts a span in eight, and a point of the line
+//! always lies in exactly one leaf. After [`MAX_DEPTH`] levels a leaf grows without limit; only
+//! keys that share their whole hash get there.
 //!
 //! # How it is captured
 //!
 //! Each entry has the *stamp* of the last capture that it has been saved in, and the table has the
 //! stamp of the newest capture. Beginning a capture only raises the table's stamp. From then on, an
-//! entry with an old stamp is one that has not been saved: whoever wants to change or remove it saves
-//! it first, a new entry is born with the new stamp, and a sweep walks along the line, group by group,
-//! and saves the rest, a few entries a call.
+//! entry with an old stamp is one that has not been saved: whoever wants to change or remove it
+//! saves it first, a new entry is born with the new stamp, and a sweep walks along the line, group
+//! by group, and saves the rest, a few entries a call.
 //!
 //! The sweep remembers a point of the line and a place within the leaf there. Splits do not disturb
 //! it, because it asks anew which leaf has the point. Entries that move *within* a leaf would, so
-//! whoever is about to rearrange the leaf in which the sweep stands first lets the sweep finish that
-//! leaf. Thus the sweep only ever goes forward, and ends.
+//! whoever is about to rearrange the leaf in which the sweep stands first lets the sweep finish
+//! that leaf. Thus the sweep only ever goes forward, and ends.
 //!
 //! # Order
 //!
@@ -42,9 +42,9 @@
 //!
 //! # When a user's code panics
 //!
-//! `Clone`, `Eq`, `Default` and `Drop` of keys and values are the user's. They are called before the
-//! table is changed or after it is whole again: a panic can lose the value in hand and can leave a
-//! capture incomplete, but the table can always be dropped, and every call on it ends.
+//! `Clone`, `Eq`, `Default` and `Drop` of keys and values are the user's. They are called before
+//! the table is changed or after it is whole again: a panic can lose the value in hand and can
+//! leave a capture incomplete, but the table can always be dropped, and every call on it ends.
 
 mod capture;
 mod drain;

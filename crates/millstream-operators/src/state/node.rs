@@ -10,8 +10,8 @@ use super::entry::Entry;
 /// places.
 pub const LEAF_ENTRIES: usize = 3_584;
 
-/// How many times a leaf can be split on the way to a key. Eight levels have room for sixteen million
-/// leaves a group.
+/// How many times a leaf can be split on the way to a key. Eight levels have room for sixteen
+/// million leaves a group.
 pub const MAX_DEPTH: u32 = 8;
 
 /// A removal leaves at least one place in so many in use, once there are `SHRINK_ABOVE` places.

@@ -24,8 +24,8 @@ use super::slot::{Books, FreeSlot, Slot};
 ///
 /// # On recovery
 ///
-/// What a capture gave out is given back by [`restore`](Self::restore), in any order of entries; the
-/// restored table drains in the same order as the captured one.
+/// What a capture gave out is given back by [`restore`](Self::restore), in any order of entries;
+/// the restored table drains in the same order as the captured one.
 ///
 /// # Examples
 ///

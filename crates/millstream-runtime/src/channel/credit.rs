@@ -14,9 +14,9 @@
 //! consumer finds the flag and sends. If it is the consumer's, the producer's swap reads what that
 //! one wrote, and so sees all that the consumer did before: the credit. Both may find something:
 //! then the producer goes on and a `Resume` arrives that finds nothing to do. The swap makes it one
-//! `Resume` for however many credits come back while the producer waits. Nothing here needs an order
-//! of all accesses over all variables, only acquire and release, which is what the model test below
-//! can try in every interleaving.
+//! `Resume` for however many credits come back while the producer waits. Nothing here needs an
+//! order of all accesses over all variables, only acquire and release, which is what the model test
+//! below can try in every interleaving.
 
 #[cfg(loom)]
 use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

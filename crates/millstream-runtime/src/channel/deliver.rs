@@ -37,7 +37,11 @@ pub(crate) struct Link<T> {
 }
 
 impl<T> Link<T> {
-    pub(crate) fn new(credits: usize, producer: WeakRecipient<Resume>, receiver: Arc<TaskMetrics>) -> Self {
+    pub(crate) fn new(
+        credits: usize,
+        producer: WeakRecipient<Resume>,
+        receiver: Arc<TaskMetrics>,
+    ) -> Self {
         Self { credits: Credits::new(credits), spare: Mutex::default(), producer, receiver }
     }
 
@@ -72,8 +76,8 @@ fn count(records: usize) -> i64 {
     i64::try_from(records).unwrap_or(i64::MAX)
 }
 
-/// A batch whose records hold one credit of its channel until it is dropped, on whatever thread, also
-/// while unwinding. The emptied buffer goes back with the credit. A mark by itself holds none.
+/// A batch whose records hold one credit of its channel until it is dropped, on whatever thread,
+/// also while unwinding. The emptied buffer goes back with the credit. A mark by itself holds none.
 pub(crate) struct Loan<T> {
     pub(crate) batch: Batch<T>,
     /// How many records there were when it was lent.

@@ -125,8 +125,8 @@ impl<T: Send + 'static> Inbox<T> {
         }
     }
 
-    /// The next element. `pick` chooses among the channels that have one; 0 is the one whose turn it
-    /// is.
+    /// The next element. `pick` chooses among the channels that have one; 0 is the one whose turn
+    /// it is.
     pub(crate) fn take(&mut self, pick: impl Fn(usize) -> usize) -> Option<Taken> {
         if self.phase == Phase::Closed {
             return None;

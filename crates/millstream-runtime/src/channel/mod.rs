@@ -1,9 +1,9 @@
 //! Bounded channels between unbounded mailboxes: credits, batches on loan, inbox and outbox.
 //!
 //! ```text
-//!  operator ─▶ outbox ─▶ branch ─▶ steps ─▶ route ─▶ outlet ══ Deliver ══▶ mailbox ─▶ inbox ─▶ operator
-//!                                                      ▲                                │
-//!                                                      └──── credit, buffer, Resume ────┘
+//!  outbox ─▶ branch ─▶ steps ─▶ route ─▶ outlet ══ Deliver ══▶ mailbox ─▶ inbox ─▶ operator
+//!                                           ▲                               │
+//!                                           └──── credit, buffer, Resume ───┘
 //! ```
 //!
 //! An actor's mailbox has no bound that binds, so the bound is here: a channel has a few credits, a

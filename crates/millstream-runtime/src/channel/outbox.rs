@@ -89,8 +89,8 @@ impl<T: Data> Outbox<T> {
             && self.sides.iter().filter(|side| side.blocked()).all(|side| side.wait())
     }
 
-    /// Sends what waits for credit, then what is not full. Ready when nothing is left; else the task
-    /// is woken when there is credit.
+    /// Sends what waits for credit, then what is not full. Ready when nothing is left; else the
+    /// task is woken when there is credit.
     pub(crate) fn hand_over(&mut self) -> Poll<Result<(), Failure>> {
         loop {
             if let Err(failure) = self.advance() {

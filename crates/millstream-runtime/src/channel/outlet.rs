@@ -24,9 +24,9 @@ pub(crate) struct OutletOf<T: Send + 'static> {
 /// The sending end of one channel.
 ///
 /// One queue, first in, first out. A batch with records needs a credit; a mark by itself needs none
-/// but never passes what was queued before it. A task whose outlet is [`blocked`](Self::blocked) calls
-/// nothing that makes records, so the next batch has a credit before it is made; what waits for one
-/// is bounded by what a single call makes beyond it.
+/// but never passes what was queued before it. A task whose outlet is [`blocked`](Self::blocked)
+/// calls nothing that makes records, so the next batch has a credit before it is made; what waits
+/// for one is bounded by what a single call makes beyond it.
 pub(crate) struct Outlet<T: Send + 'static> {
     to: Recipient<Deliver<T>>,
     channel: usize,

@@ -8,8 +8,8 @@ use millstream_operators::{Collect, Step};
 
 use super::outlet::Outlet;
 
-/// A way of choosing channels. What travels may differ from what comes in: a keyed exchange adds the
-/// key and its hash.
+/// A way of choosing channels. What travels may differ from what comes in: a keyed exchange adds
+/// the key and its hash.
 pub trait Route<T>: 'static {
     /// What travels on the channels.
     type Out: Data;
@@ -20,7 +20,8 @@ pub trait Route<T>: 'static {
     ///
     /// When the record cannot be routed, because its key cannot be hashed.
     #[doc(hidden)]
-    fn push(&mut self, record: Stamped<T>, outlets: &mut Outlets<Self::Out>) -> Result<(), Failure>;
+    fn push(&mut self, record: Stamped<T>, outlets: &mut Outlets<Self::Out>)
+    -> Result<(), Failure>;
 
     /// Sends what a step makes of a batch on its way; `batch` is left empty.
     ///
@@ -147,8 +148,8 @@ impl<T: Data + Clone> Route<T> for Broadcast {
     }
 }
 
-/// Every record by the channel of the task that owns its key. The key and its hash are made here and
-/// travel with the record.
+/// Every record by the channel of the task that owns its key. The key and its hash are made here
+/// and travel with the record.
 pub struct ByKey<K, F> {
     key: F,
     groups: KeyGroups,

@@ -10,9 +10,9 @@ use super::TaskContext;
 ///
 /// # On recovery
 ///
-/// `open` is given the transactions that were prepared for the newest complete checkpoint and may not
-/// have been committed: it must commit them, even if they were committed already, and undo whatever
-/// was prepared after them.
+/// `open` is given the transactions that were prepared for the newest complete checkpoint and may
+/// not have been committed: it must commit them, even if they were committed already, and undo
+/// whatever was prepared after them.
 pub trait Sink: Clone + Send + 'static {
     /// What it takes.
     type In: Data;
@@ -67,9 +67,9 @@ pub trait Writer: 'static {
         std::future::ready(Ok(()))
     }
 
-    /// Makes what was written since the last call ready to become visible, so that a later `commit`,
-    /// by this writer or by another after a restart, cannot fail for a reason known now. Nothing to
-    /// commit by default.
+    /// Makes what was written since the last call ready to become visible, so that a later
+    /// `commit`, by this writer or by another after a restart, cannot fail for a reason known
+    /// now. Nothing to commit by default.
     ///
     /// # Errors
     ///

@@ -10,9 +10,9 @@ use super::TaskContext;
 
 /// The description of a source. It is cloned to each of its tasks and opened there.
 ///
-/// A source consists of *splits*: parts that are read one after another or side by side, such as the
-/// files of a folder or the partitions of a topic. Split `i` is read by task `i` modulo the number of
-/// tasks. A source never has more tasks than splits.
+/// A source consists of *splits*: parts that are read one after another or side by side, such as
+/// the files of a folder or the partitions of a topic. Split `i` is read by task `i` modulo the
+/// number of tasks. A source never has more tasks than splits.
 ///
 /// # Ordering
 ///

@@ -56,7 +56,13 @@ pub struct Graph {
 impl Graph {
     /// An empty graph for a job of this name.
     pub fn new(name: impl Into<Arc<str>>) -> Self {
-        Self { name: name.into(), stages: Vec::new(), parallelism: None, runs: 0, faults: Vec::new() }
+        Self {
+            name: name.into(),
+            stages: Vec::new(),
+            parallelism: None,
+            runs: 0,
+            faults: Vec::new(),
+        }
     }
 
     /// Remembers a fault, which is told when the graph is started.

@@ -14,12 +14,13 @@ use super::node::Port;
 use super::wiring::{Inlet, Inlets, Leaf, Run, Way, Wiring};
 use crate::channel::{Outbox, Resume, Side, SideBranch};
 use crate::ends::{Sink, Source, TaskContext};
-use crate::job::{Heartbeat, Member};
+use crate::job::Member;
 use crate::offload::Offload;
 use crate::schedule::Schedule;
 use crate::settings::Limits;
 use crate::task::{
-    Command, Guard, Logic, OperatorLogic, OperatorOf, Report, SinkLogic, SourceLogic, Task, TaskOf,
+    Command, Guard, Heartbeat, Logic, OperatorLogic, OperatorOf, Report, SinkLogic, SourceLogic,
+    Task, TaskOf,
 };
 
 /// What all tasks of a job are started with.
@@ -134,7 +135,8 @@ impl Starting<'_> {
             let info = TaskInfo { subtask, ..self.info.clone() };
             let metrics = self.around.registry.task(&info.stage, subtask);
             let heartbeat = Arc::new(Heartbeat::default());
-            let guard = Guard::new(self.first + subtask, info.attempt, self.around.supervisor.clone());
+            let guard =
+                Guard::new(self.first + subtask, info.attempt, self.around.supervisor.clone());
             let (limits, ways) = (self.around.limits.clone(), self.ways.clone());
             let (clock, schedule) = (self.around.clock.clone(), self.around.schedule.clone());
             let (run, channels, logic) = (self.around.run, self.channels, logic.clone());

@@ -39,9 +39,12 @@ impl Crew {
                 let mut own = Vec::new();
                 for worker in 0..n.get() {
                     let made = Arbiter::try_new();
-                    own.push(made.map_err(|cause| {
-                        StartError::Worker { worker, cause: Arc::new(cause) }
-                    })?);
+                    own.push(
+                        made.map_err(|cause| StartError::Worker {
+                            worker,
+                            cause: Arc::new(cause),
+                        })?,
+                    );
                 }
                 Ok(Self { handles: own.iter().map(Arbiter::handle).collect(), own })
             }
@@ -55,7 +58,9 @@ impl Crew {
         }
         for (worker, handle) in self.handles.iter().enumerate() {
             let (here, answer) = oneshot::channel();
-            let sent = handle.spawn(async move { let _ = here.send(()); });
+            let sent = handle.spawn(async move {
+                let _ = here.send(());
+            });
             if !sent || answer.await.is_err() {
                 return Err(StartError::ArbiterGone { worker });
             }
@@ -155,7 +160,8 @@ impl Graph {
         let limits = settings.limits.clone();
         let (key_groups, order) = (plan.key_groups()?, plan.order()?);
         let registry = Registry::new(&*self.name, plan.stages().iter().map(|it| it.name.clone()));
-        let shared = Arc::new(Shared::new(self.name.clone(), plan, registry.clone(), clock.clone()));
+        let shared =
+            Arc::new(Shared::new(self.name.clone(), plan, registry.clone(), clock.clone()));
         let attempt = Attempt::default();
         let of = SupervisorOf {
             shared: shared.clone(),

@@ -46,7 +46,8 @@ pub(crate) struct Inlet<T: Send + 'static> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Run(pub(crate) u64);
 
-/// The receiving ends of all tasks of a stage, for each start of the graph until its tasks are open.
+/// The receiving ends of all tasks of a stage, for each start of the graph until its tasks are
+/// open.
 pub struct Inlets<T: Send + 'static>(Arc<Mutex<Vec<(Run, Vec<Inlet<T>>)>>>);
 
 impl<T: Send + 'static> Clone for Inlets<T> {

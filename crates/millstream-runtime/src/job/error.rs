@@ -84,6 +84,10 @@ pub enum JobError {
     },
 }
 
+fn list(tasks: &[TaskName]) -> String {
+    tasks.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
 fn about(failure: &Failure) -> String {
     failure.record().map(|record| format!("; the record is {record}")).unwrap_or_default()
 }
@@ -137,7 +141,7 @@ pub enum StartError {
         cause: Arc<std::io::Error>,
     },
     /// Tasks were not open within `start_wait`.
-    #[error("not open after {after:?}: {}", .waiting.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))]
+    #[error("not open after {after:?}: {}", list(.waiting))]
     TimedOut {
         /// How long it was waited.
         after: Duration,

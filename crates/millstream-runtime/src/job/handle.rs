@@ -1,7 +1,7 @@
 //! The handle of a running job: wait for it, look at it, stop it.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use actix::Recipient;
 use tokio::sync::watch;
@@ -111,8 +111,8 @@ impl Job {
     ///
     /// # Errors
     ///
-    /// The first failure, or that the job was cancelled or cut off. A job of which a task is missing
-    /// never returns success.
+    /// The first failure, or that the job was cancelled or cut off. A job of which a task is
+    /// missing never returns success.
     pub async fn finished(&self) -> Result<(), JobError> {
         let mut outcome = self.shared.outcome.subscribe();
         match outcome.wait_for(Option::is_some).await {
@@ -132,8 +132,8 @@ impl Job {
         self.finished().await
     }
 
-    /// Ends the job now: nothing more is emitted, no sink commits. Resolves when no actor of the job
-    /// is left; then [`finished`](Self::finished) says [`JobError::Cancelled`].
+    /// Ends the job now: nothing more is emitted, no sink commits. Resolves when no actor of the
+    /// job is left; then [`finished`](Self::finished) says [`JobError::Cancelled`].
     ///
     /// # Errors
     ///

@@ -2,13 +2,11 @@
 
 mod error;
 mod handle;
-mod heartbeat;
 mod supervisor;
 mod watch;
 
 pub use error::{JobError, StartError, TaskName};
 pub use handle::{Job, JobState, JobStatus};
 pub(crate) use handle::{Outcome, Shared};
-pub(crate) use heartbeat::Heartbeat;
 pub(crate) use supervisor::{Begin, Member, StageMembers, Supervisor, SupervisorOf};
 pub(crate) use watch::{Watch, Watched};

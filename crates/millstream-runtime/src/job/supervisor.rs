@@ -1,12 +1,12 @@
-//! The actor that watches over a job's tasks: opens them last first, hears of every end, and when one
-//! fails brings the others to theirs.
+//! The actor that watches over a job's tasks: opens them last first, hears of every end, and when
+//! one fails brings the others to theirs.
 //!
 //! # After a failure
 //!
 //! What came before the failure is still delivered: sources are cancelled, and every other stage is
-//! told to settle as soon as all tasks in front of it are gone, so that it works off what has arrived
-//! and departs without passing on an end. No sink commits by that. Whoever has not departed after
-//! half of `stop_wait` is cancelled, and whoever has not after all of it is stuck.
+//! told to settle as soon as all tasks in front of it are gone, so that it works off what has
+//! arrived and departs without passing on an end. No sink commits by that. Whoever has not departed
+//! after half of `stop_wait` is cancelled, and whoever has not after all of it is stuck.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! The watch of a job: a thread that sees a turn which does not end, since nobody else can.
 //!
 //! User code that blocks holds up its whole arbiter, the supervisor with it if it is there. So this
-//! is a thread of its own. It reports turns over `slow_turn`, and when the tasks were told to end and
-//! a turn goes on past `stop_wait` it settles the job's outcome itself.
+//! is a thread of its own. It reports turns over `slow_turn`, and when the tasks were told to end
+//! and a turn goes on past `stop_wait` it settles the job's outcome itself.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
@@ -11,7 +11,8 @@ use std::time::Duration;
 use millstream_core::TaskInfo;
 use millstream_metrics::TaskMetrics;
 
-use super::{Heartbeat, JobError, Shared};
+use super::{JobError, Shared};
+use crate::task::Heartbeat;
 
 /// A task under watch.
 pub(crate) struct Watched {

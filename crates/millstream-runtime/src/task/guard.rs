@@ -1,10 +1,8 @@
 //! How a task's end is told, whatever ends it: by a guard that reports when it is dropped.
 //!
 //! An actor that panics looks like one that has ended, so nothing is concluded from an address that
-//! went away. Each task owns a guard; whoever ends the task properly says so to the guard first, and
-//! a guard that is dropped without having been told reports a death.
-
-use std::any::Any;
+//! went away. Each task owns a guard; whoever ends the task properly says so to the guard first,
+//! and a guard that is dropped without having been told reports a death.
 
 use actix::{Message, Recipient};
 
@@ -80,11 +78,4 @@ impl Drop for Guard {
         let departure = std::mem::replace(&mut self.departure, Departure::Died);
         self.tell(Event::Departed(departure));
     }
-}
-
-/// What a panic says, as far as it says it in words.
-pub(crate) fn panic_message(payload: &(dyn Any + Send)) -> String {
-    let text = payload.downcast_ref::<&str>().copied();
-    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-    text.unwrap_or("a panic without a message").to_owned()
 }

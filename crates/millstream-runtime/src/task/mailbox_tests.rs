@@ -1,5 +1,5 @@
-//! Proves what a task's mailbox does when many write to it, when its code fails, and when it ends with
-//! something in it.
+//! Proves what a task's mailbox does when many write to it, when its code fails, and when it ends
+//! with something in it.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -19,8 +19,8 @@ use super::{
 };
 use crate::channel::{Inbox, Link, Outlet, OutletOf, Resume, Taken};
 use crate::clock::SystemClock;
-use crate::job::Heartbeat;
 use crate::settings::Limits;
+use crate::task::Heartbeat;
 
 /// Stands in for the supervisor: passes on what it is told.
 struct Boss(UnboundedSender<Event>);

@@ -5,6 +5,7 @@
 
 mod budget;
 mod guard;
+mod heartbeat;
 mod logic;
 mod operator;
 mod shell;
@@ -17,7 +18,8 @@ mod turner;
 mod mailbox_tests;
 
 pub(crate) use budget::Budget;
-pub(crate) use guard::{Departure, Event, Guard, Report, TaskFailure, panic_message};
+pub(crate) use guard::{Departure, Event, Guard, Report, TaskFailure};
+pub(crate) use heartbeat::Heartbeat;
 pub(crate) use logic::{After, Logic, Turn};
 pub(crate) use operator::{OperatorLogic, OperatorOf};
 pub(crate) use shell::{Command, Order, Task, TaskOf};

@@ -4,9 +4,7 @@ use std::collections::VecDeque;
 use std::task::Poll;
 
 use millstream_core::{Failure, Mark, TaskInfo, Timestamp};
-use millstream_operators::{
-    Aligned, Alignment, Effects, Frontier, NoTimer, Operator, Progress,
-};
+use millstream_operators::{Aligned, Alignment, Effects, Frontier, NoTimer, Operator, Progress};
 
 use super::budget::PIECE;
 use super::{After, Logic, Turn};
@@ -154,11 +152,7 @@ impl<O: Operator<Timer = NoTimer>> OperatorLogic<O> {
         }
     }
 
-    fn watermark(
-        &mut self,
-        watermark: Timestamp,
-        turn: &mut Turn<'_, '_>,
-    ) -> Result<(), Failure> {
+    fn watermark(&mut self, watermark: Timestamp, turn: &mut Turn<'_, '_>) -> Result<(), Failure> {
         self.due.push_back(Mark::Watermark(watermark));
         let Some(running) = &mut self.running else { return Ok(()) };
         running.call(|operator, out| operator.on_watermark(watermark, out), turn)

@@ -12,10 +12,10 @@ use millstream_metrics::{Activity, TaskMetrics, TaskState, TaskTime};
 use millstream_operators::{Lane, Lanes};
 
 use super::turner::{Next, Turner};
-use super::{After, Budget, Departure, Guard, Logic, TaskFailure, Turn, panic_message};
+use super::{After, Budget, Departure, Guard, Heartbeat, Logic, TaskFailure, Turn};
 use crate::census::Counted;
 use crate::channel::{Deliver, Inbox, Refused, Resume};
-use crate::job::Heartbeat;
+use crate::panic::panic_message;
 use crate::schedule::Schedule;
 use crate::settings::Limits;
 
@@ -99,7 +99,8 @@ pub(crate) struct Task<L: Logic> {
 
 impl<L: Logic> Task<L> {
     pub(crate) fn new(of: TaskOf<L>) -> Self {
-        let TaskOf { info, logic, channels, guard, limits, clock, schedule, metrics, heartbeat } = of;
+        let TaskOf { info, logic, channels, guard, limits, clock, schedule, metrics, heartbeat } =
+            of;
         let span = tracing::info_span!(
             "task",
             job = &*info.job,

@@ -34,8 +34,8 @@ impl<F: Future<Output = ()>, M: FnMut() -> F> Turner<F, M> {
     }
 }
 
-/// A turn outside tokio's own budget, which lets a task poll 128 times and then makes everything look
-/// as if it were not ready. The bound here is the turn's budget.
+/// A turn outside tokio's own budget, which lets a task poll 128 times and then makes everything
+/// look as if it were not ready. The bound here is the turn's budget.
 fn unconstrained_turn<L: Logic>(
     task: &mut Task<L>,
     ctx: &mut actix::Context<Task<L>>,

@@ -12,7 +12,8 @@ use millstream_core::{Clock, Moment, Timestamp, Wake};
 
 /// A clock that stands still until it is moved. A clone is another handle to the same clock.
 ///
-/// It may be read, waited for and moved from any thread, so a job on several arbiters can run by it.
+/// It may be read, waited for and moved from any thread, so a job on several arbiters can run by
+/// it.
 ///
 /// # Ordering
 ///

@@ -1,4 +1,5 @@
-//! The two clocks of tests: one that moves only when told, one that jumps when nothing is left to do.
+//! The two clocks of tests: one that moves only when told, one that jumps when nothing is left to
+//! do.
 //!
 //! | | [`ManualClock`] | [`SimulatedClock`] |
 //! |---|---|---|

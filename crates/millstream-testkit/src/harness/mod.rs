@@ -1,4 +1,5 @@
-//! One operator by hand: what happens is told to it, and what it wants done lies there to be looked at.
+//! One operator by hand: what happens is told to it, and what it wants done lies there to be looked
+//! at.
 
 mod input;
 mod snapshot;
@@ -45,8 +46,8 @@ enum Phase {
 
 /// Runs one operator by hand.
 ///
-/// It does for the operator what a task does: opens it, calls [`more`](Operator::more) until no work
-/// is left, keeps its timers, takes its snapshot piece by piece. What the contract of an
+/// It does for the operator what a task does: opens it, calls [`more`](Operator::more) until no
+/// work is left, keeps its timers, takes its snapshot piece by piece. What the contract of an
 /// [`Operator`] forbids it refuses by a panic. Call what is about to fail by its `try_…` form.
 ///
 /// # Ordering
@@ -97,7 +98,8 @@ pub struct Harness<O: Operator> {
     snapshot: Option<Stored>,
 }
 
-/// The card of a task for tests: stage `"operator"` of job `"harness"`, with the default key groups.
+/// The card of a task for tests: stage `"operator"` of job `"harness"`, with the default key
+/// groups.
 ///
 /// # Panics
 ///

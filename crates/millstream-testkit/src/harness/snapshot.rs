@@ -44,8 +44,8 @@ impl<O: Operator> Harness<O> {
         refuse(format!("the operator still has state after {SWEEPS} calls of `snapshot`"))
     }
 
-    /// A snapshot begins: what changes from here on is not in it. The next epoch's number is counted
-    /// up by it.
+    /// A snapshot begins: what changes from here on is not in it. The next epoch's number is
+    /// counted up by it.
     ///
     /// # Panics
     ///

@@ -63,8 +63,8 @@ impl Stored {
         self.timers.len()
     }
 
-    /// What belongs to this task: the key groups that it owns, and its share of the pieces without a
-    /// group, which go to the tasks in turn.
+    /// What belongs to this task: the key groups that it owns, and its share of the pieces without
+    /// a group, which go to the tasks in turn.
     ///
     /// # Panics
     ///

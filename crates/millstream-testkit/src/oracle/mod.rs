@@ -1,8 +1,8 @@
 //! What must come out: the same program over plain vectors.
 //!
-//! An oracle has no tasks, no channels and no time; each of its methods is the obvious loop. What it
-//! gives is compared with what a job gave by [`compare`](crate::compare): in order where the job has
-//! one, by key where it keeps the order of each key, else in any order.
+//! An oracle has no tasks, no channels and no time; each of its methods is the obvious loop. What
+//! it gives is compared with what a job gave by [`compare`](crate::compare): in order where the job
+//! has one, by key where it keeps the order of each key, else in any order.
 
 mod keyed;
 

@@ -50,8 +50,8 @@ impl<T: Data, F: Fn(u64) -> T + Clone + Send + 'static> Generate<F> {
         self
     }
 
-    /// Splits the numbers: split `i` of `n` makes the values of `i`, `i + n`, `i + 2n` … Zero counts
-    /// as one.
+    /// Splits the numbers: split `i` of `n` makes the values of `i`, `i + n`, `i + 2n` … Zero
+    /// counts as one.
     #[must_use]
     pub fn splits(mut self, splits: u64) -> Self {
         self.splits = splits.max(1);

@@ -1,5 +1,5 @@
-//! Proves that steps and routes in front of channels give each channel what a plain program gives it,
-//! in order, with marks in place, also when the channels are full in the middle of a batch.
+//! Proves that steps and routes in front of channels give each channel what a plain program gives
+//! it, in order, with marks in place, also when the channels are full in the middle of a batch.
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -1,5 +1,5 @@
-//! Proves that an inbox is a queue for each channel, served in turn, that keeps a batch's credit until
-//! the batch is finished, and what is left of it when it is closed.
+//! Proves that an inbox is a queue for each channel, served in turn, that keeps a batch's credit
+//! until the batch is finished, and what is left of it when it is closed.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -84,8 +84,8 @@ fn a134_what_a_closed_inbox_has_left_is_handed_back_once() {
     assert_eq!((link.credits.available(), metrics.records_queued.get()), (CREDITS, 0));
 }
 
-/// Ten records on another thread are one batch: nothing of it is there before the tenth, and whoever
-/// waits for that thread is handed back all ten.
+/// Ten records on another thread are one batch: nothing of it is there before the tenth, and
+/// whoever waits for that thread is handed back all ten.
 #[test]
 fn a136_what_another_thread_makes_in_one_go_is_handed_back_whole() {
     let (mut wire, mut outlet) = Wire::<u64>::new(0, 4, 10);

@@ -183,8 +183,8 @@ impl<T: Send + Clone + 'static> Wire<T> {
 }
 
 /// What is said by these elements once those that another one next to them makes needless are left
-/// out: of adjacent watermarks only the newest counts, of equal statuses one, and who becomes active
-/// only to be idle has been idle.
+/// out: of adjacent watermarks only the newest counts, of equal statuses one, and who becomes
+/// active only to be idle has been idle.
 fn essence<T: Clone>(elements: &[Element<T>]) -> Vec<Element<T>> {
     let mut essence: Vec<Element<T>> = Vec::new();
     for element in elements {

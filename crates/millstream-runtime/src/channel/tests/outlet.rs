@@ -1,5 +1,5 @@
-//! Proves that whatever is pushed arrives in order with its marks in place, and that no more batches
-//! are under way than there are credits.
+//! Proves that whatever is pushed arrives in order with its marks in place, and that no more
+//! batches are under way than there are credits.
 
 use millstream_core::{Grammar, Mark, Stamped};
 use millstream_operators::Collect;

@@ -23,8 +23,8 @@ use crate::ends::file::{BadRow, FileError, FilePosition, RowOptions, RowReader, 
 /// vector, a number) is read in the order of the columns. Lines without a single character are
 /// passed over, and an empty file has no rows.
 ///
-/// The file is read in the turns of the task: it should be one on a disk, since a pipe would hold up
-/// all that is on the same arbiter.
+/// The file is read in the turns of the task: it should be one on a disk, since a pipe would hold
+/// up all that is on the same arbiter.
 ///
 /// # Errors
 ///

@@ -16,8 +16,8 @@ use crate::ends::file::{BadRow, FilePosition, RowOptions, RowReader};
 /// Reads the lines of a JSON Lines file into values; made by
 /// [`JsonLines::open`](super::JsonLines::open). One split, the file.
 ///
-/// The file is read in the turns of the task: it should be one on a disk, since a pipe would hold up
-/// all that is on the same arbiter.
+/// The file is read in the turns of the task: it should be one on a disk, since a pipe would hold
+/// up all that is on the same arbiter.
 ///
 /// # Errors
 ///
