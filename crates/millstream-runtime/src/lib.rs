@@ -4,7 +4,7 @@
 //!               ┌───────────── supervisor ◀── opened, departed ──┐
 //!               │ open, run, drain, settle, cancel               │
 //!               ▼                                                │
-//!  reader ─▶ source task ─ steps ─ route ─ credits ─▶ inbox ─ operator task ─ … ─ sink task ─▶ writer
+//!  reader ─▶ source task ─ steps ─ route ─ credits ─▶ inbox ─ operator task ─ … ─ sink task
 //!               │                                                │
 //!               └───────────▶ counters in the registry ◀─────────┘
 //! ```
