@@ -67,7 +67,7 @@ impl<C: Chain> Stream<C> {
     }
 
     /// Applies a function to each value.
-    pub fn map<U, F>(self, function: F) -> Stream<Then<C, Map<C::Out, U, F>>>
+    pub fn map<U, F>(self, function: F) -> Stream<impl Chain<In = C::In, Out = U>>
     where
         U: Data,
         F: Fn(C::Out) -> U + Clone + Send + 'static,
@@ -77,7 +77,7 @@ impl<C: Chain> Stream<C> {
 
     /// As [`map`](Self::map), with a function that is made for each task, on its thread: for what
     /// needs set-up or is not `Clone`.
-    pub fn map_with<U, F, M>(self, factory: M) -> Stream<Then<C, MapWith<C::Out, U, M>>>
+    pub fn map_with<U, F, M>(self, factory: M) -> Stream<impl Chain<In = C::In, Out = U>>
     where
         U: Data,
         F: Fn(C::Out) -> U + 'static,
@@ -87,7 +87,7 @@ impl<C: Chain> Stream<C> {
     }
 
     /// Passes on the records whose value the function says yes to.
-    pub fn filter<F>(self, function: F) -> Stream<Then<C, Filter<C::Out, F>>>
+    pub fn filter<F>(self, function: F) -> Stream<impl Chain<In = C::In, Out = C::Out>>
     where
         F: Fn(&C::Out) -> bool + Clone + Send + 'static,
     {
@@ -95,7 +95,7 @@ impl<C: Chain> Stream<C> {
     }
 
     /// Passes on what the function makes of a value, if it makes something.
-    pub fn filter_map<U, F>(self, function: F) -> Stream<Then<C, FilterMap<C::Out, U, F>>>
+    pub fn filter_map<U, F>(self, function: F) -> Stream<impl Chain<In = C::In, Out = U>>
     where
         U: Data,
         F: Fn(C::Out) -> Option<U> + Clone + Send + 'static,
@@ -104,7 +104,7 @@ impl<C: Chain> Stream<C> {
     }
 
     /// Passes on each of the values that the function makes of one.
-    pub fn flat_map<I, F>(self, function: F) -> Stream<Then<C, FlatMap<C::Out, I, F>>>
+    pub fn flat_map<I, F>(self, function: F) -> Stream<impl Chain<In = C::In, Out = I::Item>>
     where
         I: IntoIterator<Item: Data> + 'static,
         F: Fn(C::Out) -> I + Clone + Send + 'static,
@@ -113,7 +113,7 @@ impl<C: Chain> Stream<C> {
     }
 
     /// Shows each value to a function.
-    pub fn inspect<F>(self, function: F) -> Stream<Then<C, Inspect<C::Out, F>>>
+    pub fn inspect<F>(self, function: F) -> Stream<impl Chain<In = C::In, Out = C::Out>>
     where
         F: Fn(&C::Out) + Clone + Send + 'static,
     {

@@ -48,7 +48,10 @@ pub(crate) struct Run(pub(crate) u64);
 
 /// The receiving ends of all tasks of a stage, for each start of the graph until its tasks are
 /// open.
-pub struct Inlets<T: Send + 'static>(Arc<Mutex<Vec<(Run, Vec<Inlet<T>>)>>>);
+pub struct Inlets<T: Send + 'static>(Arc<Mutex<Vec<RunInlets<T>>>>);
+
+/// The receiving ends of all tasks of a stage, of one start.
+type RunInlets<T> = (Run, Vec<Inlet<T>>);
 
 impl<T: Send + 'static> Clone for Inlets<T> {
     fn clone(&self) -> Self {
