@@ -1,7 +1,9 @@
-//! A value that cannot be stored does not go into a sink.
+//! A value that can be stored but not read again does not go into a sink.
 
 use millstream::prelude::*;
+use serde::Serialize;
 
+#[derive(Serialize)]
 struct Flight(i32);
 
 fn main() {
