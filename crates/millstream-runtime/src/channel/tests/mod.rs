@@ -2,6 +2,7 @@
 
 mod branch;
 mod inbox;
+mod loan;
 mod outlet;
 
 use std::cell::{Cell, RefCell};
