@@ -26,6 +26,9 @@ pub struct CsvRows<T> {
     types: PhantomData<fn() -> T>,
 }
 
+/// The memory for a row's text that is kept for the next one, whatever the row.
+const LARGE_ROW: usize = 1024 * 1024;
+
 /// The fields of a row: one text, and where in it each field ends.
 struct Fields {
     text: Vec<u8>,
@@ -182,6 +185,9 @@ impl<T: Data + DeserializeOwned> Rows for CsvRows<T> {
     fn forget(&mut self) {
         self.fields.length = 0;
         self.fields.count = 0;
+        // One giant is no reason to hold on to its memory.
+        self.fields.text.truncate(LARGE_ROW);
+        self.fields.text.shrink_to(LARGE_ROW);
     }
 
     fn bad(&self, error: RowError) -> Fault {

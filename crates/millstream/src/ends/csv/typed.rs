@@ -20,6 +20,7 @@ pub(super) struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
+    #[inline]
     fn field(&self, column: usize) -> Option<Field<'a>> {
         let end = *self.ends.get(column)?;
         let start = column.checked_sub(1).map_or(0, |before| self.ends[before]);
@@ -67,6 +68,7 @@ impl<'a> Typed<'a> {
     }
 
     /// The next field, for what takes columns in their order.
+    #[inline]
     fn field(&mut self) -> Result<Field<'a>, Refusal> {
         let field = self.columns.field(self.next);
         self.next += 1;
