@@ -25,7 +25,7 @@ pub enum Decision {
 ///
 /// A schedule is asked whenever chance could have a say, and of how many things one is chosen
 /// depends on all that happened before. So two runs with the same trace were the same run.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Trace {
     hash: u64,
     decisions: u64,
@@ -51,6 +51,16 @@ impl Trace {
         &self.first
     }
 
+    /// The number, from 0, of the first decision that is not the same in another trace: in the
+    /// beginning that is kept, if it is there.
+    pub fn parts_from(&self, other: &Self) -> Option<usize> {
+        if self == other {
+            return None;
+        }
+        let pairs = self.first.iter().zip(&other.first);
+        Some(pairs.take_while(|(one, other)| one == other).count())
+    }
+
     fn note(&mut self, decision: Decision) {
         let number = match decision {
             Decision::Yields(times) => u64::from(times),
@@ -67,6 +77,14 @@ impl Trace {
 impl fmt::Display for Trace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} decisions, {:016x}", self.decisions, self.hash)
+    }
+}
+
+impl fmt::Debug for Trace {
+    /// In one line, since traces are compared whole and are long.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let first = &self.first[..self.first.len().min(8)];
+        write!(f, "Trace({self}; {first:?} …)")
     }
 }
 
@@ -138,7 +156,12 @@ mod tests {
     #[test]
     fn one_seed_is_one_trace_and_two_seeds_are_two() {
         assert_eq!(asked(1).trace(), asked(1).trace());
-        assert_ne!(asked(1).trace().hash(), asked(2).trace().hash());
+        assert_eq!(asked(1).trace().parts_from(&asked(1).trace()), None);
+        let (one, two) = (asked(1).trace(), asked(2).trace());
+        assert_ne!(one.hash(), two.hash());
+        let parts = one.parts_from(&two).unwrap();
+        assert_eq!(one.first()[..parts], two.first()[..parts]);
+        assert_ne!(one.first()[parts], two.first()[parts]);
     }
 
     #[test]
