@@ -242,6 +242,16 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_without_one_of_its_figures_is_none() {
+        let whole = serde_json::to_value(report()).unwrap();
+        for field in ["records", "seconds", "cpu_seconds", "checksum", "batches"] {
+            let mut part = whole.clone();
+            assert!(part.as_object_mut().unwrap().remove(field).is_some(), "{field}");
+            assert!(parse::<Answer>(&part.to_string()).is_err(), "{field}");
+        }
+    }
+
+    #[test]
     fn a_long_line_is_cut_in_the_message() {
         let ProtocolError::Parse { line, .. } = parse::<Answer>(&"x".repeat(10_000)).unwrap_err()
         else {
