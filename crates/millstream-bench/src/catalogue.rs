@@ -98,7 +98,8 @@ pub(crate) struct Entry {
     pub(crate) measure: Measure,
     /// Who can do it besides ourselves; the first is the one if none is named.
     pub(crate) peers: &'static [Side],
-    /// Whether records cross from one task to another, in batches that our side counts.
+    /// Whether our side counts the batches that its second task receives, to prove that there
+    /// is one.
     pub(crate) exchange: bool,
     /// Whether it counts a text.
     pub(crate) text: bool,
@@ -114,13 +115,13 @@ pub(crate) static WORKLOADS: &[Entry] = &[
         name: "map",
         about: "u64 0, 1, 2 …; x * 2; fold into a checksum",
         peers: &[Side::Renoir, Side::ActixNaive, Side::OneWorker],
-        exchange: false,
         ..RATE
     },
     Entry {
         name: "exchange",
         about: "u64; x * 2; rebalance; identity; checksum",
         peers: &[Side::Renoir, Side::ActixNaive, Side::OneWorker],
+        exchange: true,
         ..RATE
     },
     Entry {
@@ -155,7 +156,6 @@ pub(crate) static WORKLOADS: &[Entry] = &[
         about: "20 operators, no input, 30 s; share of a core",
         measure: Measure::Idle,
         peers: &[Side::TokioChannel],
-        exchange: false,
         pairs: 1,
         ..RATE
     },
@@ -167,7 +167,7 @@ const RATE: Entry = Entry {
     about: "",
     measure: Measure::Rate,
     peers: &[],
-    exchange: true,
+    exchange: false,
     text: false,
     work: false,
     pairs: 9,
