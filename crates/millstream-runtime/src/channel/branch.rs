@@ -3,7 +3,7 @@
 use millstream_core::{Data, Failure, Mark, Stamped};
 use millstream_operators::{Collect, Step};
 
-use super::route::{Outlets, Route};
+use super::route::{Outlets, Route, all_wait};
 
 /// A way out of a task, called once a batch.
 ///
@@ -265,7 +265,8 @@ impl<S: Step> Branch<S::In> for Fork<S> {
     }
 
     fn wait(&self) -> bool {
-        self.branches.iter().filter(|branch| branch.blocked()).all(|branch| branch.wait())
+        let blocked = self.branches.iter().filter(|branch| branch.blocked());
+        all_wait(blocked.map(|branch| branch.wait()))
     }
 
     fn take_sent(&mut self) -> u64 {

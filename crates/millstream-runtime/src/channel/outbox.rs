@@ -6,6 +6,7 @@ use millstream_core::{Data, Failure, Mark, Stamped};
 use millstream_operators::{SideBuffer, SideBuffers, SideOutput};
 
 use super::branch::Branch;
+use super::route::all_wait;
 
 /// Every way out of a task.
 ///
@@ -85,8 +86,9 @@ impl<T: Data> Outbox<T> {
 
     /// The task is about to wait for credit. False if a blocked channel has some.
     pub(crate) fn wait(&self) -> bool {
-        self.main.iter().filter(|main| main.blocked()).all(|main| main.wait())
-            && self.sides.iter().filter(|side| side.blocked()).all(|side| side.wait())
+        let main = self.main.iter().filter(|main| main.blocked()).map(|main| main.wait());
+        let sides = self.sides.iter().filter(|side| side.blocked()).map(|side| side.wait());
+        all_wait(main.chain(sides))
     }
 
     /// Sends what waits for credit, then what is not full. Ready when nothing is left; else the

@@ -87,8 +87,15 @@ impl<T: Send + 'static> Outlets<T> {
 
     /// Every blocked channel is told that its producer waits; false if one has credit.
     pub(crate) fn wait(&self) -> bool {
-        self.0.iter().filter(|outlet| outlet.blocked()).all(|outlet| outlet.wait())
+        all_wait(self.0.iter().filter(|outlet| outlet.blocked()).map(|outlet| outlet.wait()))
     }
+}
+
+/// Whether there is something to wait for, and all of it has been told. Nothing to wait for is no
+/// reason to wait: a credit that comes from another thread between two looks leaves nothing blocked,
+/// and nobody would ever wake who went to sleep then.
+pub(super) fn all_wait(mut waits: impl Iterator<Item = bool>) -> bool {
+    waits.next() == Some(true) && waits.all(|waits| waits)
 }
 
 /// The channels take turns, record by record.

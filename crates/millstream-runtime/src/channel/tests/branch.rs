@@ -394,3 +394,19 @@ fn a_key_that_cannot_be_hashed_fails_and_what_stands_behind_it_is_given_up() {
     });
     assert_eq!(came.collect::<Vec<_>>(), [1]);
 }
+
+#[test]
+fn nobody_waits_while_nothing_is_blocked() {
+    let course = Course { channels: 2, credits: 1, batch_records: 1, ops: Vec::new() };
+    let edge = || {
+        let (ends, outlets) = Ends::new(&course);
+        (ends, Edge::new(Identity::new(), Rebalance::from(0), outlets))
+    };
+    let (_ends, mut one) = edge();
+    let (_others, other) = edge();
+    assert!(!one.wait(), "every channel has credit");
+    one.records(&mut stamped(0..1)).unwrap();
+    assert!(one.wait(), "a channel has none, and the producer has said that it waits");
+    let fork: Fork<Identity<u64>> = Fork::new(Identity::new(), vec![Box::new(other)]);
+    assert!(!fork.wait(), "every channel of every branch has credit");
+}
