@@ -305,7 +305,7 @@ fn one_graph_in_two_orders_is_two_runs_and_one_result() {
 
 #[test]
 fn random_graphs_on_two_threads_give_the_same() {
-    for graph in seeds(SEEDS / 8) {
+    for graph in seeds(SEEDS) {
         run_on_threads(async {
             let flow = Dataflow::new("threads");
             let outs = build(&flow, graph);
