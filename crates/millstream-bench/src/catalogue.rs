@@ -128,6 +128,7 @@ pub(crate) static WORKLOADS: &[Entry] = &[
         name: "keyed-sum",
         about: "1,000 keys; running sum by key, every record emitted; checksum",
         peers: &[Side::Renoir, Side::ActixNaive, Side::OneWorker],
+        exchange: true,
         ..RATE
     },
     Entry {
@@ -135,6 +136,7 @@ pub(crate) static WORKLOADS: &[Entry] = &[
         about: "as keyed-sum, 200 ns of work a record",
         peers: &[Side::OneWorker, Side::Renoir],
         work: true,
+        exchange: true,
         ..RATE
     },
     Entry {
@@ -142,6 +144,7 @@ pub(crate) static WORKLOADS: &[Entry] = &[
         about: "100 MB of text, Zipf words; count by word",
         peers: &[Side::Renoir, Side::OneWorker],
         text: true,
+        exchange: true,
         ..RATE
     },
     Entry {
@@ -149,6 +152,7 @@ pub(crate) static WORKLOADS: &[Entry] = &[
         about: "100,000 records/s through an exchange; age of records at the end",
         measure: Measure::Latency { rate: 100_000 },
         peers: &[Side::TokioChannel],
+        exchange: true,
         ..RATE
     },
     Entry {

@@ -24,8 +24,6 @@ impl Workload for Exchange {
             .map(|value| value)
             .sink("sum", Sums::new(&total, |value: u64| value));
         let job = super::finish(flow, request)?;
-        let numbers = job.status().numbers;
-        let batches = numbers.stage(SECOND).map_or(0, |stage| stage.numbers.batches_in);
-        Ok(Outcome { batches, ..total.outcome() })
+        Ok(Outcome { batches: super::batches(&job, SECOND), ..total.outcome() })
     }
 }

@@ -8,6 +8,8 @@ use millstream_bench_workload::{
 use super::shares::Shares;
 use super::sum::{Sums, Total};
 
+const SUM: &str = "sum";
+
 pub(super) struct KeyedSum {
     pub(super) name: &'static str,
 }
@@ -24,11 +26,12 @@ impl Workload for KeyedSum {
         let shares = move |index, of| KeyedShare::new(records, index, of);
         flow.source("numbers", Shares::new(request.workers, shares))
             .key_by(|record| record.key)
-            .map_with_state("sum", move |&key, sum: &mut u64, record: Keyed| {
+            .map_with_state(SUM, move |&key, sum: &mut u64, record: Keyed| {
                 *sum = sum.wrapping_add(work(record.value, multiplications));
                 Keyed { key, value: *sum }
             })
             .sink("total", Sums::new(&total, Keyed::digest));
-        super::total(flow, &total, request)
+        let job = super::finish(flow, request)?;
+        Ok(Outcome { batches: super::batches(&job, SUM), ..total.outcome() })
     }
 }

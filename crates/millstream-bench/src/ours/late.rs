@@ -14,6 +14,8 @@ use crate::latency::{Ages, Schedule, Stamped};
 /// tokio's timers tick once a millisecond: a source with a rate makes in one go what is due.
 const TICK: Duration = Duration::from_millis(1);
 
+const SECOND: &str = "second";
+
 pub(super) struct LatencyOfExchange;
 
 impl Workload for LatencyOfExchange {
@@ -30,11 +32,13 @@ impl Workload for LatencyOfExchange {
         };
         let flow = Dataflow::new("latency");
         flow.source("due", Due { schedule, records: request.records })
-            .rebalance("second")
+            .rebalance(SECOND)
             .sink("ages", noted.clone());
-        super::finish(flow, request)?;
+        let job = super::finish(flow, request)?;
+        let batches = super::batches(&job, SECOND);
         let outcome = noted.outcome.lock().unwrap_or_else(PoisonError::into_inner).take();
-        outcome.ok_or_else(|| SideError::failed("the sink noted nothing"))
+        let outcome = outcome.ok_or_else(|| SideError::failed("the sink noted nothing"))?;
+        Ok(Outcome { batches, ..outcome })
     }
 }
 

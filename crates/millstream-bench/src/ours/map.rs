@@ -19,6 +19,7 @@ impl Workload for Map {
         flow.source("numbers", Shares::new(request.workers, move |i, of| share(records, i, of)))
             .map(doubled)
             .sink("sum", Sums::new(&total, |value: u64| value));
-        super::total(flow, &total, request)
+        super::finish(flow, request)?;
+        Ok(total.outcome())
     }
 }

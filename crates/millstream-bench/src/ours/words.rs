@@ -5,6 +5,8 @@ use millstream_bench_workload::{Outcome, RoundRequest, SideError, Text, Workload
 
 use super::shares::Shares;
 
+const COUNT: &str = "count";
+
 #[derive(Default)]
 pub(super) struct WordCount {
     text: Option<Text>,
@@ -35,10 +37,11 @@ impl Workload for WordCount {
             .flat_map(|line| tokens(line).map(str::to_owned))
             .key_by(|word| word.clone())
             .at_end()
-            .count("count")
+            .count(COUNT)
             .collect("counts");
-        super::finish(flow, request)?;
-        let mut outcome = Outcome::default();
+        let job = super::finish(flow, request)?;
+        let batches = super::batches(&job, COUNT);
+        let mut outcome = Outcome { batches, ..Outcome::default() };
         for (word, count) in counts.take() {
             outcome.records += count;
             outcome.checksum.add_count(&word, count);
