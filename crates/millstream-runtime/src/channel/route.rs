@@ -91,9 +91,10 @@ impl<T: Send + 'static> Outlets<T> {
     }
 }
 
-/// Whether there is something to wait for, and all of it has been told. Nothing to wait for is no
-/// reason to wait: a credit that comes from another thread between two looks leaves nothing blocked,
-/// and nobody would ever wake who went to sleep then.
+/// Whether there is something to wait for, and all of it has been told.
+///
+/// Nothing to wait for is no reason to wait: a credit that comes from another thread between two
+/// looks leaves nothing blocked, and nobody would ever wake who went to sleep then.
 pub(super) fn all_wait(mut waits: impl Iterator<Item = bool>) -> bool {
     waits.next() == Some(true) && waits.all(|waits| waits)
 }
