@@ -354,6 +354,7 @@ fn a_piece_that_comes_to_another_owner_is_refused() {
             refused += 1;
         }
     }
+    assert!(!stored.is_empty());
     assert_eq!(refused, stored.len() * 2);
 }
 
