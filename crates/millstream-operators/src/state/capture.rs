@@ -5,6 +5,7 @@ use std::mem;
 use millstream_core::{Epoch, KeyGroup};
 
 use super::entry::{Entry, Stored};
+use super::line::Line;
 use super::node::{Leaf, Node, Span};
 
 /// A group with more entries than this is handed out in several pieces.
@@ -27,35 +28,36 @@ pub(super) struct Capture<K, V> {
     pub(super) epoch: Epoch,
     /// What the entries that have been saved are stamped with.
     stamp: u32,
-    /// The table's first group.
-    first: u32,
+    line: Line,
     /// What has been saved of each group that the sweep has not left.
     lists: Vec<Vec<Stored<K, V>>>,
     /// What can be taken, group by group.
     ready: Vec<Captured<K, V>>,
-    /// Where the sweep stands: in which group, in the leaf at which point, at which place of it.
-    group: usize,
-    point: u64,
+    /// Where the sweep stands: the leaf at which point, at which place of it. No point behind the
+    /// last leaf.
+    point: Option<u64>,
     place: usize,
+    /// The first group that the sweep is not through with.
+    group: usize,
 }
 
 impl<K: Clone, V: Clone> Capture<K, V> {
-    pub(super) fn new(epoch: Epoch, stamp: u32, first: u32, groups: usize) -> Self {
+    pub(super) fn new(epoch: Epoch, stamp: u32, line: Line) -> Self {
         Self {
             epoch,
             stamp,
-            first,
-            lists: (0..groups).map(|_| Vec::new()).collect(),
+            line,
+            lists: (0..line.groups()).map(|_| Vec::new()).collect(),
             ready: Vec::new(),
-            group: 0,
-            point: 0,
+            point: Some(0),
             place: 0,
+            group: 0,
         }
     }
 
     /// Whether everything has been saved.
     pub(super) const fn is_swept(&self) -> bool {
-        self.group == self.lists.len()
+        self.point.is_none()
     }
 
     /// Whether everything has been saved and taken.
@@ -63,28 +65,27 @@ impl<K: Clone, V: Clone> Capture<K, V> {
         self.is_swept() && self.ready.is_empty()
     }
 
-    /// Saves an entry as it is, unless that has been done. Its group is the `index`-th of the
-    /// table.
-    pub(super) fn save(&mut self, index: usize, entry: &mut Entry<K, V>) {
+    /// Saves an entry as it is, unless that has been done.
+    pub(super) fn save(&mut self, entry: &mut Entry<K, V>) {
         if entry.stamp != self.stamp {
-            self.lists[index].push(entry.store());
+            self.lists[self.line.index_of(entry.hash)].push(entry.store());
             entry.stamp = self.stamp;
         }
     }
 
     /// Called before a leaf rearranges its entries: if the sweep is within it, it finishes it.
-    pub(super) fn before_moving(&mut self, index: usize, leaf: &mut Leaf<K, V>, span: Span) {
-        if index == self.group && span.start() == self.point && self.place > 0 {
-            leaf.iter_mut().for_each(|entry| self.save(index, entry));
+    pub(super) fn before_moving(&mut self, leaf: &mut Leaf<K, V>, span: Span) {
+        if Some(span.start()) == self.point && self.place > 0 {
+            leaf.iter_mut().for_each(|entry| self.save(entry));
             self.leave(span);
         }
     }
 
     /// Saves at most `entries` further entries.
-    pub(super) fn sweep(&mut self, nodes: &mut [Node<K, V>], entries: usize) {
+    pub(super) fn sweep(&mut self, root: &mut Node<K, V>, entries: usize) {
         let (mut copies, mut looks) = (entries, entries.saturating_mul(PLACES_PER_COPY));
-        while let Some(node) = nodes.get_mut(self.group) {
-            let (leaf, span) = node.leaf_mut(self.point);
+        while let Some(point) = self.point {
+            let (leaf, depth) = root.leaf_mut(|| point);
             while self.place < leaf.num_buckets() {
                 if copies == 0 || looks == 0 {
                     return;
@@ -93,27 +94,31 @@ impl<K: Clone, V: Clone> Capture<K, V> {
                 if let Some(entry) = leaf.get_bucket_mut(self.place)
                     && entry.stamp != self.stamp
                 {
-                    self.save(self.group, entry);
+                    self.save(entry);
                     copies -= 1;
                 }
                 self.place += 1;
             }
-            self.leave(span);
+            self.leave(Span::new(point, depth));
         }
     }
 
-    /// Goes on to the next leaf; what was saved of a group that is left, or a piece of it that is
-    /// large enough, can be taken from now on.
+    /// Goes on to the next leaf; what was saved of the groups that are left with this one, or a
+    /// piece of a group that is large enough, can be taken from now on.
     fn leave(&mut self, span: Span) {
         self.place = 0;
-        let end = span.end();
-        self.point = end.unwrap_or(0);
-        let list = &mut self.lists[self.group];
-        if list.len() >= CAPTURED_PIECE || (end.is_none() && !list.is_empty()) {
-            let group = KeyGroup::new(self.first + self.group as u32);
-            self.ready.push(Captured { group, entries: mem::take(list) });
-        }
-        if end.is_none() {
+        self.point = span.end();
+        while self.group < self.lists.len() {
+            let group_end = self.line.end_of(self.group);
+            let through = self.point.is_none_or(|at| group_end.is_some_and(|end| end <= at));
+            let list = &mut self.lists[self.group];
+            if list.len() >= CAPTURED_PIECE || (through && !list.is_empty()) {
+                let (group, entries) = (self.line.group(self.group), mem::take(list));
+                self.ready.push(Captured { group, entries });
+            }
+            if !through {
+                return;
+            }
             self.group += 1;
         }
     }
@@ -129,10 +134,7 @@ impl<K: Clone, V: Clone> Capture<K, V> {
     /// Everything that has been saved, to be thrown away.
     pub(super) fn into_saved(self) -> Vec<Captured<K, V>> {
         let rest = self.lists.into_iter().enumerate().filter(|(_, list)| !list.is_empty());
-        let rest = rest.map(|(index, entries)| Captured {
-            group: KeyGroup::new(self.first + index as u32),
-            entries,
-        });
+        let rest = rest.map(|(index, entries)| Captured { group: self.line.group(index), entries });
         self.ready.into_iter().chain(rest).collect()
     }
 }

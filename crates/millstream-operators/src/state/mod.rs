@@ -10,25 +10,27 @@
 //!
 //! One big table would double as a whole, and move millions of entries while records wait. A table
 //! for each key group, or eight of them, would put that off until there are more keys than somebody
-//! foresaw, and would lay out a thousand tables for a thousand keys. So each group has a tree: it
-//! begins as one small leaf, a hash table with its entries in line, and a leaf that has got
-//! [`LEAF_ENTRIES`] entries becomes a branch of eight leaves before anything more is put in. No
-//! step ever moves more entries than that. Few keys stay in few cache lines, since a group of eight
-//! keys is one table of sixteen places; many keys cost one more step down for each factor of eight.
+//! foresaw, and would lay out a thousand tables for a thousand keys, whose entries then lie far
+//! apart. So there is a tree: it begins as one leaf, a hash table with its entries in line, and a
+//! leaf that has got [`LEAF_ENTRIES`] entries becomes a branch of eight leaves before anything more
+//! is put in. No step ever moves more entries than that. A thousand keys are one small table; many
+//! keys cost one more step down for each factor of eight.
 //!
-//! The way down is taken from bits of the hash that a leaf uses neither for its places (the low
-//! ones) nor for its tags (the top seven). Laid out by these bits the keys of a group stand on a
-//! *line*: each leaf has a *span* of it, a split cuts a span in eight, and a point of the line
-//! always lies in exactly one leaf. After [`MAX_DEPTH`] levels a leaf grows without limit; only
-//! keys that share their whole hash get there.
+//! The way down is by key group first: the keys stand on a *line*, group by group, within a group
+//! by their hashes. Each leaf has a *span* of the line, a split cuts a span in eight, and a point
+//! of the line always lies in exactly one leaf, which may have many groups or a piece of one. The
+//! leaves take their places and tags from the hash once more mixed, so that keys which stand close
+//! together do not meet there. After [`MAX_DEPTH`] levels a leaf grows without limit; only keys that
+//! share their whole hash get there.
 //!
 //! # How it is captured
 //!
 //! Each entry has the *stamp* of the last capture that it has been saved in, and the table has the
 //! stamp of the newest capture. Beginning a capture only raises the table's stamp. From then on, an
 //! entry with an old stamp is one that has not been saved: whoever wants to change or remove it
-//! saves it first, a new entry is born with the new stamp, and a sweep walks along the line, group
-//! by group, and saves the rest, a few entries a call.
+//! saves it first, a new entry is born with the new stamp, and a sweep walks along the line and
+//! saves the rest, a few entries a call. A group is complete when the sweep has left the last leaf
+//! that reaches into it.
 //!
 //! The sweep remembers a point of the line and a place within the leaf there. Splits do not disturb
 //! it, because it asks anew which leaf has the point. Entries that move *within* a leaf would, so
@@ -50,6 +52,7 @@ mod capture;
 mod drain;
 mod entry;
 mod error;
+mod line;
 mod node;
 mod slot;
 mod table;

@@ -1,18 +1,19 @@
-//! The tree of one key group: leaves that hold entries, branches of eight.
+//! The tree of a table: leaves that hold entries, branches of eight.
 
 use std::array;
 
 use hashbrown::HashTable;
 
 use super::entry::Entry;
+use super::line::Line;
 
 /// How many entries a leaf has when it becomes a branch of eight leaves: those that fit into 4,096
 /// places.
 pub const LEAF_ENTRIES: usize = 3_584;
 
-/// How many times a leaf can be split on the way to a key. Eight levels have room for sixteen
-/// million leaves a group.
-pub const MAX_DEPTH: u32 = 8;
+/// How many times a leaf can be split on the way to a key. Ten levels have room for a thousand
+/// million leaves.
+pub const MAX_DEPTH: u32 = 10;
 
 /// A removal leaves at least one place in so many in use, once there are `SHRINK_ABOVE` places.
 const SPARSE: usize = 8;
@@ -20,8 +21,6 @@ const SHRINK_ABOVE: usize = 64;
 
 const FAN_OUT: usize = 1 << DIGIT_BITS;
 const DIGIT_BITS: u32 = 3;
-/// A leaf takes its tags from this many bits at the top of a hash.
-const TAG_BITS: u32 = 7;
 
 pub(super) type Leaf<K, V> = HashTable<Entry<K, V>>;
 
@@ -38,12 +37,6 @@ pub(super) struct Span {
     depth: u32,
 }
 
-/// The point of the line at which a key with this table hash stands.
-#[inline]
-pub(super) const fn point(table_hash: u64) -> u64 {
-    table_hash << TAG_BITS
-}
-
 /// Which of the eight parts of a branch at this depth a point lies in.
 #[inline]
 const fn digit(point: u64, depth: u32) -> usize {
@@ -51,6 +44,11 @@ const fn digit(point: u64, depth: u32) -> usize {
 }
 
 impl Span {
+    /// The span at this depth that has a point.
+    pub(super) const fn new(point: u64, depth: u32) -> Self {
+        Self { point, depth }
+    }
+
     /// Its first point.
     pub(super) const fn start(self) -> u64 {
         match u64::MAX.checked_shl(u64::BITS - DIGIT_BITS * self.depth) {
@@ -79,7 +77,6 @@ impl<K, V> Node<K, V> {
     }
 
     /// The leaf that has a point, and its span.
-    #[inline]
     pub(super) fn leaf(&self, point: u64) -> (&Leaf<K, V>, Span) {
         let (mut node, mut depth) = (self, 0);
         loop {
@@ -91,21 +88,32 @@ impl<K, V> Node<K, V> {
         }
     }
 
-    /// The leaf that has a point, and its span.
+    /// The leaf that has a point, and its depth. The point is asked for only if there is a choice:
+    /// a small table is one leaf.
     #[inline]
-    pub(super) fn leaf_mut(&mut self, point: u64) -> (&mut Leaf<K, V>, Span) {
-        let (mut node, mut depth) = (self, 0);
+    pub(super) fn leaf_mut(&mut self, point: impl FnOnce() -> u64) -> (&mut Leaf<K, V>, u32) {
+        let mut parts = match self {
+            Self::Leaf(leaf) => return (leaf, 0),
+            Self::Branch(parts) => parts,
+        };
+        let (point, mut depth) = (point(), 0);
         loop {
-            match node {
-                Self::Leaf(leaf) => return (leaf, Span { point, depth }),
-                Self::Branch(parts) => node = &mut parts[digit(point, depth)],
-            }
+            let node = &mut parts[digit(point, depth)];
             depth += 1;
+            match node {
+                Self::Leaf(leaf) => return (leaf, depth),
+                Self::Branch(further) => parts = further,
+            }
         }
     }
 
     /// Turns the leaf that has a point into a branch of eight. Before that, `prepare` sees it.
-    pub(super) fn split(&mut self, point: u64, prepare: impl FnOnce(&mut Leaf<K, V>, Span)) {
+    pub(super) fn split(
+        &mut self,
+        line: &Line,
+        point: u64,
+        prepare: impl FnOnce(&mut Leaf<K, V>, Span),
+    ) {
         let (mut node, mut depth) = (self, 0);
         while let Self::Branch(parts) = node {
             node = &mut parts[digit(point, depth)];
@@ -113,18 +121,18 @@ impl<K, V> Node<K, V> {
         }
         if let Self::Leaf(leaf) = node {
             prepare(leaf, Span { point, depth });
-            *node = Self::parted(leaf, depth);
+            *node = Self::parted(line, leaf, depth);
         }
     }
 
-    fn parted(leaf: &mut Leaf<K, V>, depth: u32) -> Self {
+    fn parted(line: &Line, leaf: &mut Leaf<K, V>, depth: u32) -> Self {
         // An eighth each, and enough above it that few of them must grow at once.
         let share = leaf.len() / FAN_OUT;
         let room = share + share / 4;
         let mut parts: [_; FAN_OUT] = array::from_fn(|_| HashTable::with_capacity(room));
         for entry in leaf.drain() {
-            let hash = entry.table_hash();
-            parts[digit(point(hash), depth)].insert_unique(hash, entry, Entry::table_hash);
+            let part = &mut parts[digit(line.point(entry.hash), depth)];
+            part.insert_unique(entry.table_hash(), entry, Entry::table_hash);
         }
         Self::Branch(Box::new(parts.map(Self::Leaf)))
     }
@@ -143,7 +151,7 @@ pub(super) fn shrink<K, V>(leaf: &mut Leaf<K, V>) {
 
 #[cfg(test)]
 mod tests {
-    use millstream_core::KeyHash;
+    use millstream_core::{KeyGroups, KeyHash};
 
     use super::*;
 
@@ -169,15 +177,6 @@ mod tests {
     }
 
     #[test]
-    fn the_way_down_uses_no_bit_that_a_leaf_uses() {
-        // Neither the seven at the top nor the twelve that choose among 4,096 places.
-        let deepest = u64::BITS - TAG_BITS - MAX_DEPTH * DIGIT_BITS;
-        assert!(deepest >= 12);
-        assert_eq!(point(0xFE00_0000_0000_0000), 0);
-        assert_eq!(digit(point(0x01C0_0000_0000_0000), 0), 7);
-    }
-
-    #[test]
     fn growing_never_moves_more_entries_than_a_leaf_has() {
         fn walk<K, V>(node: &Node<K, V>, leaves: &mut Vec<usize>) {
             match node {
@@ -185,18 +184,19 @@ mod tests {
                 Node::Branch(parts) => parts.iter().for_each(|part| walk(part, leaves)),
             }
         }
+        let line = Line::new(KeyGroups::new(128).unwrap(), 0..128);
         let mut node = Node::new();
         let (mut most, mut kept) = (0, 0);
         for key in 0..200_000_u32 {
             let hash = KeyHash::of(&key).unwrap();
-            let table_hash = hash.table_hash();
-            let (leaf, _) = node.leaf_mut(point(table_hash));
+            let point = line.point(hash);
+            let (leaf, _) = node.leaf_mut(|| point);
             if leaf.len() == LEAF_ENTRIES {
-                node.split(point(table_hash), |leaf, _| most = most.max(leaf.len()));
+                node.split(&line, point, |leaf, _| most = most.max(leaf.len()));
             }
-            let (leaf, _) = node.leaf_mut(point(table_hash));
+            let (leaf, _) = node.leaf_mut(|| point);
             let entry = Entry { hash, order: 0, stamp: 0, key, value: () };
-            leaf.insert_unique(table_hash, entry, Entry::table_hash);
+            leaf.insert_unique(hash.table_hash(), entry, Entry::table_hash);
             kept += 1;
         }
         let mut leaves = Vec::new();

@@ -8,7 +8,8 @@ use super::capture::{Capture, Captured};
 use super::drain::Drain;
 use super::entry::{Entry, Stored};
 use super::error::{CaptureOpen, NotOurs, RestoreError};
-use super::node::{self, LEAF_ENTRIES, Node};
+use super::line::Line;
+use super::node::{self, LEAF_ENTRIES, Node, Span};
 use super::slot::{Books, FreeSlot, Slot};
 
 /// A value for each key, for the key groups of one subtask.
@@ -56,8 +57,7 @@ use super::slot::{Books, FreeSlot, Slot};
 /// ```
 pub struct KeyedTable<K, V> {
     groups: KeyGroups,
-    first: u32,
-    nodes: Vec<Node<K, V>>,
+    root: Node<K, V>,
     drain: Drain,
     books: Books<K, V>,
 }
@@ -76,10 +76,10 @@ impl<K: Key, V: Clone> KeyedTable<K, V> {
     ) -> Self {
         Self {
             groups,
-            first: range.start,
-            nodes: range.clone().map(|_| Node::new()).collect(),
+            root: Node::new(),
             drain: Drain::default(),
             books: Books {
+                line: Line::new(groups, range.clone()),
                 len: 0,
                 appeared: range.map(|_| 0).collect(),
                 stamp: 0,
@@ -143,13 +143,13 @@ impl<K: Key, V: Clone> KeyedTable<K, V> {
         hash: KeyHash,
         key: &'k K,
     ) -> Result<Slot<'t, 'k, K, V>, NotOurs> {
-        let index = self.index_of(hash)?;
+        self.books.line.check(hash)?;
         if self.books.overfull.is_some() {
             self.split_overfull();
         }
         let table_hash = hash.table_hash();
-        let (leaf, span) = self.nodes[index].leaf_mut(node::point(table_hash));
         let books = &mut self.books;
+        let (leaf, depth) = self.root.leaf_mut(|| books.line.point(hash));
         // Looking for the key and for a free place at once would be slower for the keys that are
         // there, which are most.
         let same = |entry: &Entry<K, V>| entry.hash == hash && entry.key == *key;
@@ -157,12 +157,12 @@ impl<K: Key, V: Clone> KeyedTable<K, V> {
             Ok(found) => {
                 let entry = found.into_mut();
                 if entry.stamp != books.stamp {
-                    books.save(index, entry);
+                    books.save(entry);
                 }
                 Slot::Filled(&mut entry.value)
             }
             Err(absent) => {
-                Slot::Free(FreeSlot { leaf: absent.into_table(), span, index, hash, key, books })
+                Slot::Free(FreeSlot { leaf: absent.into_table(), depth, hash, key, books })
             }
         })
     }
@@ -174,9 +174,9 @@ impl<K: Key, V: Clone> KeyedTable<K, V> {
     /// [`NotOurs`] when another subtask owns the key.
     #[inline]
     pub fn get(&self, hash: KeyHash, key: &K) -> Result<Option<&V>, NotOurs> {
-        let (index, table_hash) = (self.index_of(hash)?, hash.table_hash());
-        let (leaf, _) = self.nodes[index].leaf(node::point(table_hash));
-        let found = leaf.find(table_hash, |entry| entry.hash == hash && entry.key == *key);
+        self.books.line.check(hash)?;
+        let (leaf, _) = self.root.leaf(self.books.line.point(hash));
+        let found = leaf.find(hash.table_hash(), |entry| entry.hash == hash && entry.key == *key);
         Ok(found.map(|entry| &entry.value))
     }
 
@@ -187,12 +187,13 @@ impl<K: Key, V: Clone> KeyedTable<K, V> {
     /// [`NotOurs`] when another subtask owns the key.
     #[inline]
     pub fn get_mut(&mut self, hash: KeyHash, key: &K) -> Result<Option<&mut V>, NotOurs> {
-        let (index, table_hash) = (self.index_of(hash)?, hash.table_hash());
-        let (leaf, _) = self.nodes[index].leaf_mut(node::point(table_hash));
-        let found = leaf.find_mut(table_hash, |entry| entry.hash == hash && entry.key == *key);
+        self.books.line.check(hash)?;
+        let (leaf, _) = self.root.leaf_mut(|| self.books.line.point(hash));
+        let same = |entry: &Entry<K, V>| entry.hash == hash && entry.key == *key;
+        let found = leaf.find_mut(hash.table_hash(), same);
         Ok(found.map(|entry| {
             if entry.stamp != self.books.stamp {
-                self.books.save(index, entry);
+                self.books.save(entry);
             }
             &mut entry.value
         }))
@@ -204,27 +205,24 @@ impl<K: Key, V: Clone> KeyedTable<K, V> {
     ///
     /// [`NotOurs`] when another subtask owns the key.
     pub fn remove(&mut self, hash: KeyHash, key: &K) -> Result<Option<V>, NotOurs> {
-        let index = self.index_of(hash)?;
-        let same = |entry: &Entry<K, V>| entry.hash == hash && entry.key == *key;
-        Ok(self.take_out(index, hash.table_hash(), same).map(|(_, value)| value))
+        self.books.line.check(hash)?;
+        Ok(self.take_out(hash, |entry| entry.key == *key).map(|(_, value)| value))
     }
 
-    fn take_out(
-        &mut self,
-        index: usize,
-        table_hash: u64,
-        same: impl FnMut(&Entry<K, V>) -> bool,
-    ) -> Option<(K, V)> {
-        let (leaf, span) = self.nodes[index].leaf_mut(node::point(table_hash));
-        let mut found = leaf.find_entry(table_hash, same).ok()?;
+    /// Takes out the entry with this hash that `same` knows, if there is one.
+    fn take_out(&mut self, hash: KeyHash, same: impl Fn(&Entry<K, V>) -> bool) -> Option<(K, V)> {
+        let (leaf, depth) = self.root.leaf_mut(|| self.books.line.point(hash));
+        let same = |entry: &Entry<K, V>| entry.hash == hash && same(entry);
+        let mut found = leaf.find_entry(hash.table_hash(), same).ok()?;
         if found.get().stamp != self.books.stamp {
-            self.books.save(index, found.get_mut());
+            self.books.save(found.get_mut());
         }
         let (entry, place) = found.remove();
         self.books.len -= 1;
         let leaf = place.into_table();
         if node::is_sparse(leaf) {
-            self.books.before_moving(index, leaf, span);
+            let span = Span::new(self.books.line.point(hash), depth);
+            self.books.before_moving(leaf, span);
             node::shrink(leaf);
         }
         Some((entry.key, entry.value))
@@ -240,8 +238,9 @@ impl<K: Key, V: Clone> KeyedTable<K, V> {
     pub fn drain_in_order(&mut self, limit: usize, results: &mut Vec<(K, V)>) -> bool {
         let mut work = limit.max(1);
         while work > 0 && self.books.len > 0 {
-            if let Some((index, order, hash)) = self.drain.step(&self.nodes, &mut work) {
-                results.extend(self.take_out(index, hash, |entry| entry.order == order));
+            let next = self.drain.step(&self.books.line, &self.root, &mut work);
+            if let Some((_, order, hash)) = next {
+                results.extend(self.take_out(hash, |entry| entry.order == order));
             }
         }
         if self.books.len == 0 {
@@ -265,8 +264,7 @@ impl<K: Key, V: Clone> KeyedTable<K, V> {
         // It could only meet an entry with the stamp of four thousand million captures ago if all
         // of them had been abandoned: a finished one stamps every entry.
         self.books.stamp = self.books.stamp.wrapping_add(1);
-        self.books.capture =
-            Some(Capture::new(epoch, self.books.stamp, self.first, self.nodes.len()));
+        self.books.capture = Some(Capture::new(epoch, self.books.stamp, self.books.line));
         Ok(())
     }
 
@@ -277,7 +275,7 @@ impl<K: Key, V: Clone> KeyedTable<K, V> {
     /// more than a few times `entries` places.
     pub fn sweep(&mut self, entries: usize) -> bool {
         let Some(capture) = &mut self.books.capture else { return false };
-        capture.sweep(&mut self.nodes, entries.max(1));
+        capture.sweep(&mut self.root, entries.max(1));
         let left = !capture.is_swept();
         self.close_if_over();
         left
@@ -337,20 +335,9 @@ impl<K: Key, V: Clone> KeyedTable<K, V> {
 
     #[cold]
     fn split_overfull(&mut self) {
-        if let Some((index, point)) = self.books.overfull.take() {
-            let books = &mut self.books;
-            self.nodes[index].split(point, |leaf, span| books.before_moving(index, leaf, span));
+        if let Some(point) = self.books.overfull.take() {
+            let (line, books) = (self.books.line, &mut self.books);
+            self.root.split(&line, point, |leaf, span| books.before_moving(leaf, span));
         }
-    }
-
-    /// Which of our groups a key belongs to.
-    #[inline]
-    fn index_of(&self, hash: KeyHash) -> Result<usize, NotOurs> {
-        let group = self.groups.of(hash);
-        let index = group.get().wrapping_sub(self.first) as usize;
-        if index < self.nodes.len() {
-            return Ok(index);
-        }
-        Err(NotOurs { group, first: self.first, end: self.first + self.nodes.len() as u32 })
     }
 }

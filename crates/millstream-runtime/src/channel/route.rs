@@ -171,6 +171,20 @@ impl<K, F> ByKey<K, F> {
     }
 }
 
+impl<K: Key, F> ByKey<K, F> {
+    #[inline]
+    fn keyed<T>(&self, record: Stamped<T>) -> Result<Stamped<Keyed<K, T>>, Failure>
+    where
+        F: Fn(&T) -> K,
+    {
+        let key = (self.key)(&record.value);
+        match KeyHash::of(&key) {
+            Ok(hash) => Ok(record.map(|value| Keyed { hash, key, value })),
+            Err(refused) => Err(Failure::new(refused).about(&key)),
+        }
+    }
+}
+
 impl<T, K, F> Route<T> for ByKey<K, F>
 where
     T: Data,
@@ -185,13 +199,63 @@ where
         record: Stamped<T>,
         outlets: &mut Outlets<Keyed<K, T>>,
     ) -> Result<(), Failure> {
-        let key = (self.key)(&record.value);
-        let hash = KeyHash::of(&key).map_err(|refused| Failure::new(refused).about(&key))?;
+        let record = self.keyed(record)?;
         let owner = match outlets.0.len() {
             1 => 0,
-            parallelism => self.groups.owner_of(hash, parallelism),
+            parallelism => self.groups.owner_of(record.value.hash, parallelism),
         };
-        outlets.0[owner].push(record.map(|value| Keyed { hash, key, value }));
+        outlets.0[owner].push(record);
         Ok(())
+    }
+
+    fn all<S: Step<Out = T>>(
+        &mut self,
+        step: &mut S,
+        batch: &mut Vec<Stamped<S::In>>,
+        outlets: &mut Outlets<Keyed<K, T>>,
+    ) -> Result<(), Failure> {
+        // With one channel there is nothing to choose, and the keys of a whole batch are made in
+        // one loop.
+        if let [only] = &mut outlets.0[..] {
+            let mut to = ToOnly { route: self, outlet: only, refused: None };
+            step.apply_all(batch, &mut to);
+            return to.refused.map_or(Ok(()), Err);
+        }
+        let mut each = Each { route: self, outlets, refused: None };
+        step.apply_all(batch, &mut each);
+        each.refused.map_or(Ok(()), Err)
+    }
+}
+
+/// Collects into the only channel of a keyed exchange, until the first refusal, which it keeps.
+struct ToOnly<'a, K: Key, T: Data, F> {
+    route: &'a ByKey<K, F>,
+    outlet: &'a mut Outlet<Keyed<K, T>>,
+    refused: Option<Failure>,
+}
+
+impl<T: Data, K: Key, F: Fn(&T) -> K> ToOnly<'_, K, T, F> {
+    /// The records up to the first that is refused, in a loop that keeps nothing else in mind.
+    #[inline]
+    fn all(&mut self, mut records: impl Iterator<Item = Stamped<T>>) {
+        let Self { route, outlet, refused } = self;
+        if refused.is_none() {
+            *refused = records.try_for_each(|it| route.keyed(it).map(|it| outlet.push(it))).err();
+        }
+    }
+}
+
+impl<T: Data, K: Key, F: Fn(&T) -> K> Collect<T> for ToOnly<'_, K, T, F> {
+    #[inline]
+    fn push(&mut self, record: Stamped<T>) {
+        self.all(std::iter::once(record));
+    }
+
+    fn append(&mut self, records: &mut Vec<Stamped<T>>) {
+        self.all(records.drain(..));
+    }
+
+    fn extend(&mut self, records: impl ExactSizeIterator<Item = Stamped<T>>) {
+        self.all(records);
     }
 }
