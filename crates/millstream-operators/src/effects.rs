@@ -18,13 +18,20 @@ pub struct Effects<Out, P = NoTimer> {
     sides: SideBuffers,
     timers: Vec<TimerEdit<P>>,
     counts: Vec<(&'static str, u64)>,
-    more: bool,
+    /// How many records are enough for one call.
+    enough: usize,
+    /// The same, or none once the operator has said that work is left: one number for one look
+    /// after each record.
+    stop_at: usize,
 }
 
 impl<Out: Data, P> Effects<Out, P> {
-    /// An empty sheet, with buffers for the side outputs that something reads.
-    pub fn new(sides: SideBuffers) -> Self {
-        Self { records: Vec::new(), sides, timers: Vec::new(), counts: Vec::new(), more: false }
+    /// An empty sheet that is full with `enough` records, and buffers for the side outputs that
+    /// something reads.
+    pub fn new(sides: SideBuffers, enough: usize) -> Self {
+        let enough = enough.max(1);
+        let (records, timers, counts) = (Vec::new(), Vec::new(), Vec::new());
+        Self { records, sides, timers, counts, enough, stop_at: enough }
     }
 
     /// Sends a record on.
@@ -54,7 +61,7 @@ impl<Out: Data, P> Effects<Out, P> {
     /// Says that work is left: [`Operator::more`](crate::Operator::more) is called before the next
     /// element of the input, when there is room for what it will make.
     pub fn more(&mut self) {
-        self.more = true;
+        self.stop_at = 0;
     }
 
     /// The records written so far, for whoever carries them out.
@@ -62,11 +69,10 @@ impl<Out: Data, P> Effects<Out, P> {
         &mut self.records
     }
 
-    /// How many records were written; without limit once the operator has said that work is left.
-    /// One number for one look after each record: is it time to carry things out?
+    /// Whether it is time to carry things out: there are enough records, or work is left.
     #[inline]
-    pub fn fill(&self) -> usize {
-        if self.more { usize::MAX } else { self.records.len() }
+    pub fn is_full(&self) -> bool {
+        self.records.len() >= self.stop_at
     }
 
     /// The side outputs written so far.
@@ -86,6 +92,6 @@ impl<Out: Data, P> Effects<Out, P> {
 
     /// Whether the operator has said that work is left, since this was last asked.
     pub fn take_more(&mut self) -> bool {
-        std::mem::take(&mut self.more)
+        std::mem::replace(&mut self.stop_at, self.enough) == 0
     }
 }

@@ -85,6 +85,30 @@ pub trait Operator: 'static {
         out: &mut Effects<Self::Out, Self::Timer>,
     ) -> Result<(), Failure>;
 
+    /// Records came: takes them in order, until there are no more or [`Effects::is_full`] says so.
+    /// It must take at least one; those that it leaves come again. After an error none of those
+    /// that are left is taken.
+    ///
+    /// This is what the runtime calls. An operator whose [`on_record`](Self::on_record) is short
+    /// may do here what need not be done for each record.
+    ///
+    /// # Errors
+    ///
+    /// An error fails the job.
+    fn on_records(
+        &mut self,
+        records: &mut impl Iterator<Item = Stamped<Self::In>>,
+        out: &mut Effects<Self::Out, Self::Timer>,
+    ) -> Result<(), Failure> {
+        for record in records {
+            self.on_record(record, out)?;
+            if out.is_full() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// No record at or before `watermark` is to be expected any more, except late ones. The
     /// watermark is passed on after the effects of this call.
     ///

@@ -55,7 +55,7 @@ impl<R: Rule<Key = u16, Value = Row>> Stage<R> {
             let info = task(subtask, parallelism)?;
             let mut operator = KeyedOperator::new(&info, emit, rule());
             operator.open(&info)?;
-            tasks.push((info, operator, Effects::new(SideBuffers::default())));
+            tasks.push((info, operator, Effects::new(SideBuffers::default(), 1_024)));
         }
         Ok(Self { tasks })
     }
@@ -250,6 +250,30 @@ proptest! {
     }
 
     #[test]
+    fn records_that_come_together_are_taken_until_there_is_enough(
+        rows in rows(),
+        together in 1_usize..50,
+        enough in 1_usize..20,
+    ) {
+        let info = task(0, 1).unwrap();
+        let mut operator = KeyedOperator::new(&info, Emit::EachRecord, fold());
+        let mut out = Effects::new(SideBuffers::default(), enough);
+        let (mut made, mut left) = (Vec::new(), rows.iter().map(|(row, millis)| {
+            let hash = KeyHash::of(&row.0).unwrap();
+            stamp(Keyed { hash, key: row.0, value: *row }, *millis)
+        }));
+        while left.len() > 0 {
+            let before = left.len();
+            operator.on_records(&mut left.by_ref().take(together), &mut out).unwrap();
+            let piece = std::mem::take(out.records());
+            prop_assert_eq!(piece.len(), before - left.len(), "one result a record");
+            prop_assert_eq!(piece.len(), before.min(together).min(enough));
+            made.extend(piece);
+        }
+        prop_assert_eq!(made, each_record(&rows, 1, fold).unwrap());
+    }
+
+    #[test]
     fn at_the_end_the_keys_come_by_group_and_first_appearance(
         rows in rows(),
         parallelism in 1..=GROUPS as usize,
@@ -383,7 +407,7 @@ fn a_record_that_comes_to_another_owner_is_refused() {
     let owner = groups.owner_of(hash, 2);
     let info = task(1 - owner, 2).unwrap();
     let mut operator = KeyedOperator::new(&info, Emit::EachRecord, fold());
-    let mut out = Effects::new(SideBuffers::default());
+    let mut out = Effects::new(SideBuffers::default(), 1_024);
     let record = Stamped::new(Keyed { hash, key: 3, value: (3, 1) });
     let error: NotOurs = refusal(operator.on_record(record, &mut out)).unwrap();
     assert_eq!(error.group, groups.of(hash));
@@ -408,7 +432,7 @@ fn many_results_at_the_end_come_in_pieces() {
     const KEYS: u16 = 5_000;
     let info = task(0, 1).unwrap();
     let mut operator = KeyedOperator::new(&info, Emit::AtEnd, fold());
-    let mut out = Effects::new(SideBuffers::default());
+    let mut out = Effects::new(SideBuffers::default(), 1_024);
     for key in 0..KEYS {
         let hash = KeyHash::of(&key).unwrap();
         let record = Stamped::new(Keyed { hash, key, value: (key, 1) });

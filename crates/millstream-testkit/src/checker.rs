@@ -121,7 +121,7 @@ mod tests {
     fn open() -> (Checker<u8>, Effects<u8>) {
         let mut checker = Checker::new();
         checker.open(&crate::task(0, 1)).unwrap();
-        (checker, Effects::new(Default::default()))
+        (checker, Effects::new(Default::default(), 1_024))
     }
 
     fn said(result: Result<(), Failure>) -> String {

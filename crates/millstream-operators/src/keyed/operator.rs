@@ -1,5 +1,7 @@
 //! The operator behind every rule: one table of states, results for each record or at the end.
 
+use std::iter;
+
 use millstream_core::{Epoch, Failure, Keyed, Stamped, TaskInfo};
 
 use super::Rule;
@@ -49,18 +51,40 @@ impl<R: Rule> Operator for KeyedOperator<R> {
     type Out = R::Out;
     type Timer = NoTimer;
 
-    #[inline]
     fn on_record(
         &mut self,
         record: Stamped<Self::In>,
         out: &mut Effects<R::Out>,
     ) -> Result<(), Failure> {
-        let at = record.with(());
-        let Keyed { hash, key, value } = record.value;
-        let state = self.table.entry_with(hash, &key, || self.rule.first())?;
-        match self.emit {
-            Emit::EachRecord => out.emit(at.with(self.rule.update(&key, state, value))),
-            Emit::AtEnd => self.rule.absorb(&key, state, value),
+        self.on_records(&mut iter::once(record), out)
+    }
+
+    #[inline]
+    fn on_records(
+        &mut self,
+        records: &mut impl Iterator<Item = Stamped<Self::In>>,
+        out: &mut Effects<R::Out>,
+    ) -> Result<(), Failure> {
+        let Self { rule, emit, table, .. } = self;
+        match emit {
+            Emit::EachRecord => {
+                for record in records {
+                    let at = record.with(());
+                    let Keyed { hash, key, value } = record.value;
+                    let state = table.entry_with(hash, &key, || rule.first())?;
+                    out.emit(at.with(rule.update(&key, state, value)));
+                    if out.is_full() {
+                        break;
+                    }
+                }
+            }
+            Emit::AtEnd => {
+                for record in records {
+                    let Keyed { hash, key, value } = record.value;
+                    let state = table.entry_with(hash, &key, || rule.first())?;
+                    rule.absorb(&key, state, value);
+                }
+            }
         }
         Ok(())
     }

@@ -137,7 +137,7 @@ impl<K: Key, V: Clone> KeyedTable<K, V> {
     /// # Errors
     ///
     /// [`NotOurs`] when another subtask owns the key.
-    #[inline]
+    #[inline(always)]
     pub fn slot<'t, 'k>(
         &'t mut self,
         hash: KeyHash,

@@ -1,6 +1,8 @@
 //! What has arrived at a task and was not taken yet: one queue a channel, served in turn.
 
 use std::collections::VecDeque;
+use std::iter::Take;
+use std::vec::Drain;
 
 use millstream_core::{Grammar, GrammarError, Mark, Stamped};
 
@@ -13,6 +15,9 @@ pub(crate) enum Taken {
     /// A mark that no record stands in front of any more.
     Mark(usize, Mark),
 }
+
+/// What is next of a batch: so many records as may be taken before a look at the clock.
+pub(crate) type Piece<'a, 'b, T> = Take<&'a mut Drain<'b, Stamped<T>>>;
 
 /// A delivery that came after the inbox was closed to new ones; it is given back.
 pub(crate) struct Refused<T: Send + 'static>(pub(crate) Deliver<T>);
@@ -157,15 +162,15 @@ impl<T: Send + 'static> Inbox<T> {
         Some(Current { channel, loan })
     }
 
-    /// Works off the records of the batch that [`take`](Self::take) announced, in order, `piece` at
-    /// most between two questions whether to go on.
+    /// Works off the records of the batch that [`take`](Self::take) announced, in order: `some`
+    /// takes of `piece` at most, then it is asked whether to go on.
     ///
-    /// Stops when `each` says no, or at its first error. Returns how many records were worked off.
+    /// Stops when `some` says no, or at its first error. Returns how many records were worked off.
     #[inline]
     pub(crate) fn records<E>(
         &mut self,
         piece: usize,
-        mut each: impl FnMut(Stamped<T>) -> Result<bool, E>,
+        mut some: impl FnMut(&mut Piece<'_, '_, T>) -> Result<bool, E>,
         mut go_on: impl FnMut(usize) -> bool,
     ) -> (usize, Result<(), E>) {
         let Some(current) = &mut self.current else { return (0, Ok(())) };
@@ -175,12 +180,7 @@ impl<T: Send + 'static> Inbox<T> {
         let mut result = Ok(true);
         while matches!(result, Ok(true)) && drain.len() > 0 {
             let before = drain.len();
-            for record in drain.by_ref().take(piece) {
-                result = each(record);
-                if !matches!(result, Ok(true)) {
-                    break;
-                }
-            }
+            result = some(&mut drain.by_ref().take(piece));
             if !go_on(before - drain.len()) {
                 break;
             }

@@ -272,9 +272,9 @@ fn failing_at(bad: u64, log: &Log) -> Scripted {
                     return Err(Failure::new(format!("{bad} is bad")).about(&bad));
                 }
                 log.entries().push((0, record.value));
-                Ok(true)
+                Ok(())
             };
-            inbox.records(64, each, |_| true).1?;
+            inbox.records(64, |some| some.try_for_each(&each).map(|()| true), |_| true).1?;
         }
         Ok(After::Input)
     })
@@ -386,7 +386,7 @@ async fn a136_whoever_writes_to_a_task_that_is_closed_learns_of_it() {
         let (tell, mut told) = unbounded_channel();
         let logic = Scripted::new(move |inbox, turn| {
             while let Some(Taken::Records) = inbox.take(|n| turn.pick(n)) {
-                let (n, _) = inbox.records(1, |_| Ok::<_, ()>(true), |_| true);
+                let (n, _) = inbox.records(1, |some| Ok::<_, ()>(some.count() > 0), |_| true);
                 let _ = tell.send(n);
             }
             Ok(After::Input)

@@ -39,7 +39,6 @@ struct Running<O: Operator> {
     outbox: Outbox<O::Out>,
     /// The operator has announced work.
     more: bool,
-    batch_records: usize,
 }
 
 impl<O: Operator<Timer = NoTimer>> Running<O> {
@@ -62,16 +61,20 @@ impl<O: Operator<Timer = NoTimer>> Running<O> {
         inbox: &mut Inbox<O::In>,
         turn: &mut Turn<'_, '_>,
     ) -> Result<(), Failure> {
-        let Self { operator: Some(operator), effects, outbox, more, batch_records } = self else {
+        let Self { operator: Some(operator), effects, outbox, more } = self else {
             return Ok(());
         };
         let budget = &mut turn.budget;
         let mut made = 0;
         let (done, result) = inbox.records(
-            PIECE.min(*batch_records),
-            |record| -> Result<bool, Failure> {
-                operator.on_record(record, effects)?;
-                if effects.fill() < *batch_records {
+            PIECE,
+            |records| -> Result<bool, Failure> {
+                let before = records.len();
+                operator.on_records(records, effects)?;
+                if records.len() == before {
+                    return Err(Failure::new("the operator took none of the records that came"));
+                }
+                if !effects.is_full() {
                     return Ok(true);
                 }
                 *more |= effects.take_more();
@@ -196,10 +199,9 @@ where
         let outbox = (of.wire)();
         self.running = Some(Running {
             operator: Some(operator),
-            effects: Effects::new(outbox.side_buffers()),
+            effects: Effects::new(outbox.side_buffers(), of.batch_records),
             outbox,
             more: false,
-            batch_records: of.batch_records,
         });
         Poll::Ready(opened)
     }

@@ -98,6 +98,9 @@ pub struct Harness<O: Operator> {
     snapshot: Option<Stored>,
 }
 
+/// With so many records at once a task hands on what its operator has written.
+const ENOUGH: usize = 1_024;
+
 /// The card of a task for tests: stage `"operator"` of job `"harness"`, with the default key
 /// groups.
 ///
@@ -148,7 +151,7 @@ impl<O: Operator> Harness<O> {
             task,
             phase: Phase::Created,
             grammar: Grammar::default(),
-            effects: Effects::new(SideBuffers::default()),
+            effects: Effects::new(SideBuffers::default(), ENOUGH),
             sides: Vec::new(),
             output: Vec::new(),
             timers: Timers::new(),
@@ -173,7 +176,8 @@ impl<O: Operator> Harness<O> {
         }
         let output = output.clone();
         self.sides.push(Box::new(move || SideBuffer::of(&output)));
-        self.effects = Effects::new(SideBuffers::new(self.sides.iter().map(|of| of()).collect()));
+        let sides = SideBuffers::new(self.sides.iter().map(|of| of()).collect());
+        self.effects = Effects::new(sides, ENOUGH);
         self
     }
 

@@ -12,7 +12,7 @@ use proptest::sample::Index;
 
 use super::{ByHand, Receiver, Wire, mark, nobody, stamped};
 use crate::channel::deliver::{Deliver, Link, Loan};
-use crate::channel::inbox::{Inbox, Refused, Taken};
+use crate::channel::inbox::{Inbox, Piece, Refused, Taken};
 
 /// So many that none runs out.
 const CREDITS: usize = 1_000;
@@ -339,14 +339,18 @@ impl Both {
             }
             How::Each { piece, stop, fails, questions } => {
                 let mut asked = Vec::new();
-                let each = |record| {
-                    taken.push(record);
-                    match taken.len() > stop {
-                        true if fails => Err("no"),
-                        stops => Ok(!stops),
+                let some = |records: &mut Piece<'_, '_, u64>| {
+                    for record in records {
+                        taken.push(record);
+                        match taken.len() > stop {
+                            true if fails => return Err("no"),
+                            true => return Ok(false),
+                            false => {}
+                        }
                     }
+                    Ok(true)
                 };
-                let (n, result) = self.inbox.records(piece, each, |n| {
+                let (n, result) = self.inbox.records(piece, some, |n| {
                     asked.push(n);
                     asked.len() < questions
                 });
