@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use millstream_core::{Data, Epoch, Failure, Record, Stamped, TaskInfo, Timestamp};
 
-use crate::{Effects, Restored, Snapshot, SnapshotError, Timer};
+use crate::{Effects, Records, Restored, Snapshot, SnapshotError, Timer};
 
 /// Logic that is run by a task: told what happened, it writes what it wants done to [`Effects`].
 ///
@@ -97,7 +97,7 @@ pub trait Operator: 'static {
     /// An error fails the job.
     fn on_records(
         &mut self,
-        records: &mut impl Iterator<Item = Stamped<Self::In>>,
+        records: &mut Records<'_, '_, Self::In>,
         out: &mut Effects<Self::Out, Self::Timer>,
     ) -> Result<(), Failure> {
         for record in records {

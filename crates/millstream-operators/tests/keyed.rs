@@ -13,7 +13,9 @@ use millstream_operators::keyed::{
     Emit, Fold, KeyedOperator, LastWithState, Reduce, Rule, WithState,
 };
 use millstream_operators::state::{CaptureOpen, NotOurs, RestoreError};
-use millstream_operators::{Effects, Operator, Restored, SideBuffers, Snapshot, SnapshotError};
+use millstream_operators::{
+    Effects, Operator, Records, Restored, SideBuffers, Snapshot, SnapshotError,
+};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -258,13 +260,15 @@ proptest! {
         let info = task(0, 1).unwrap();
         let mut operator = KeyedOperator::new(&info, Emit::EachRecord, fold());
         let mut out = Effects::new(SideBuffers::default(), enough);
-        let (mut made, mut left) = (Vec::new(), rows.iter().map(|(row, millis)| {
+        let keyed = rows.iter().map(|(row, millis)| {
             let hash = KeyHash::of(&row.0).unwrap();
             stamp(Keyed { hash, key: row.0, value: *row }, *millis)
-        }));
+        });
+        let (mut batch, mut made) = (keyed.collect::<Vec<_>>(), Vec::new());
+        let mut left = batch.drain(..);
         while left.len() > 0 {
             let before = left.len();
-            operator.on_records(&mut left.by_ref().take(together), &mut out).unwrap();
+            operator.on_records(&mut Records::new(&mut left, together), &mut out).unwrap();
             let piece = std::mem::take(out.records());
             prop_assert_eq!(piece.len(), before - left.len(), "one result a record");
             prop_assert_eq!(piece.len(), before.min(together).min(enough));

@@ -8,7 +8,7 @@
 //!
 //! The key is a sequence of 64-bit words. The state begins as `SEED`; each word `w` turns it into
 //! `fold((state ^ w) * MULTIPLIER)`, where the product has 128 bits and `fold` is the exclusive or
-//! of its halves. The hash is MurmurHash3's `fmix64` of the last state. The words are:
+//! of its halves, as in Wang Yi's wyhash. The hash is `fold(state * LAST)`. The words are:
 //!
 //! | part of a key | words |
 //! |---|---|

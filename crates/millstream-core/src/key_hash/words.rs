@@ -9,6 +9,7 @@ use super::KeyError;
 
 const SEED: u64 = 0x243F_6A88_85A3_08D3;
 const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
+const LAST: u64 = 0xA409_3822_299F_31D1;
 const SKIPPED: u64 = 0x1319_8A2E_0370_7344;
 
 /// The two halves of a 128-bit product, one laid over the other.
@@ -26,15 +27,10 @@ impl Words {
         Self(SEED)
     }
 
-    /// `fmix64`: each bit of the result depends on each bit of the state.
+    /// One more folded product: each bit of the result depends on each bit of the key.
     #[inline]
     pub(super) const fn finish(&self) -> u64 {
-        let mut hash = self.0;
-        hash ^= hash >> 33;
-        hash = hash.wrapping_mul(0xFF51_AFD7_ED55_8CCD);
-        hash ^= hash >> 33;
-        hash = hash.wrapping_mul(0xC4CE_B9FE_1A85_EC53);
-        hash ^ (hash >> 33)
+        fold(self.0, LAST)
     }
 
     #[inline]

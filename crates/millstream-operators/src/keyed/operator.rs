@@ -1,12 +1,10 @@
 //! The operator behind every rule: one table of states, results for each record or at the end.
 
-use std::iter;
-
 use millstream_core::{Epoch, Failure, Keyed, Stamped, TaskInfo};
 
 use super::Rule;
-use crate::state::{KeyedTable, Stored};
-use crate::{Effects, NoTimer, Operator, Restored, Snapshot, SnapshotError};
+use crate::state::{Hint, KeyedTable, Stored};
+use crate::{Effects, NoTimer, Operator, Records, Restored, Snapshot, SnapshotError};
 
 /// When results go out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +18,9 @@ pub enum Emit {
 
 /// Results given out between two looks of the task at its room.
 const RESULTS_PIECE: usize = 1_024;
+
+/// Records whose keys are looked for together before the first of them is worked off.
+const AHEAD: usize = 16;
 
 /// Keeps a state for each key and applies a [`Rule`] to it.
 ///
@@ -44,6 +45,29 @@ impl<R: Rule> KeyedOperator<R> {
         let table = KeyedTable::new(task.key_groups, range);
         Self { rule, emit, table, results: Vec::new() }
     }
+
+    #[inline(always)]
+    fn apply(
+        &mut self,
+        hint: Hint,
+        record: Stamped<Keyed<R::Key, R::Value>>,
+        out: &mut Effects<R::Out>,
+    ) -> Result<(), Failure> {
+        let Self { rule, emit, table, .. } = self;
+        let at = record.with(());
+        let Keyed { hash, key, value } = record.value;
+        let first = || rule.first();
+        match emit {
+            Emit::EachRecord => {
+                let update = |state: &mut R::State| rule.update(&key, state, value);
+                out.emit(at.with(table.change(hint, hash, &key, first, update)?));
+            }
+            Emit::AtEnd => {
+                table.change(hint, hash, &key, first, |state| rule.absorb(&key, state, value))?;
+            }
+        }
+        Ok(())
+    }
 }
 
 impl<R: Rule> Operator for KeyedOperator<R> {
@@ -56,33 +80,23 @@ impl<R: Rule> Operator for KeyedOperator<R> {
         record: Stamped<Self::In>,
         out: &mut Effects<R::Out>,
     ) -> Result<(), Failure> {
-        self.on_records(&mut iter::once(record), out)
+        self.apply(self.table.hint(record.value.hash), record, out)
     }
 
     #[inline]
     fn on_records(
         &mut self,
-        records: &mut impl Iterator<Item = Stamped<Self::In>>,
+        records: &mut Records<'_, '_, Self::In>,
         out: &mut Effects<R::Out>,
     ) -> Result<(), Failure> {
-        let Self { rule, emit, table, .. } = self;
-        match emit {
-            Emit::EachRecord => {
-                for record in records {
-                    let at = record.with(());
-                    let Keyed { hash, key, value } = record.value;
-                    let state = table.entry_with(hash, &key, || rule.first())?;
-                    out.emit(at.with(rule.update(&key, state, value)));
-                    if out.is_full() {
-                        break;
-                    }
-                }
-            }
-            Emit::AtEnd => {
-                for record in records {
-                    let Keyed { hash, key, value } = record.value;
-                    let state = table.entry_with(hash, &key, || rule.first())?;
-                    rule.absorb(&key, state, value);
+        let mut hints = [Hint::NONE; AHEAD];
+        while records.len() > 0 {
+            let hinted = hints.iter_mut().zip(records.ahead());
+            hinted.for_each(|(hint, record)| *hint = self.table.hint(record.value.hash));
+            for (hint, record) in hints.iter().zip(records.by_ref()) {
+                self.apply(*hint, record, out)?;
+                if out.is_full() {
+                    return Ok(());
                 }
             }
         }

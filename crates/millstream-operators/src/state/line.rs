@@ -79,10 +79,11 @@ impl Line {
         (self.offset(hash) >> 32) as usize
     }
 
-    /// The point at which a key of ours stands.
+    /// The point at which a key of ours stands; for another key any point.
     #[inline]
     pub(super) const fn point(&self, hash: KeyHash) -> u64 {
-        self.offset(hash) * self.scale + (((hash.get() >> 32) * self.scale) >> 32)
+        let within = ((hash.get() >> 32) * self.scale) >> 32;
+        self.offset(hash).wrapping_mul(self.scale).wrapping_add(within)
     }
 
     /// The point at which the `index`-th of our groups ends and the next one begins; nothing for

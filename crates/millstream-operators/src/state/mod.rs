@@ -65,4 +65,4 @@ pub use entry::Stored;
 pub use error::{CaptureOpen, NotOurs, RestoreError};
 pub use node::{LEAF_ENTRIES, MAX_DEPTH};
 pub use slot::{FreeSlot, Slot};
-pub use table::KeyedTable;
+pub use table::{Hint, KeyedTable};

@@ -1,10 +1,9 @@
 //! What has arrived at a task and was not taken yet: one queue a channel, served in turn.
 
 use std::collections::VecDeque;
-use std::iter::Take;
-use std::vec::Drain;
 
 use millstream_core::{Grammar, GrammarError, Mark, Stamped};
+use millstream_operators::Records;
 
 use super::deliver::{Deliver, Loan};
 
@@ -15,9 +14,6 @@ pub(crate) enum Taken {
     /// A mark that no record stands in front of any more.
     Mark(usize, Mark),
 }
-
-/// What is next of a batch: so many records as may be taken before a look at the clock.
-pub(crate) type Piece<'a, 'b, T> = Take<&'a mut Drain<'b, Stamped<T>>>;
 
 /// A delivery that came after the inbox was closed to new ones; it is given back.
 pub(crate) struct Refused<T: Send + 'static>(pub(crate) Deliver<T>);
@@ -170,7 +166,7 @@ impl<T: Send + 'static> Inbox<T> {
     pub(crate) fn records<E>(
         &mut self,
         piece: usize,
-        mut some: impl FnMut(&mut Piece<'_, '_, T>) -> Result<bool, E>,
+        mut some: impl FnMut(&mut Records<'_, '_, T>) -> Result<bool, E>,
         mut go_on: impl FnMut(usize) -> bool,
     ) -> (usize, Result<(), E>) {
         let Some(current) = &mut self.current else { return (0, Ok(())) };
@@ -180,7 +176,7 @@ impl<T: Send + 'static> Inbox<T> {
         let mut result = Ok(true);
         while matches!(result, Ok(true)) && drain.len() > 0 {
             let before = drain.len();
-            result = some(&mut drain.by_ref().take(piece));
+            result = some(&mut Records::new(&mut drain, piece));
             if !go_on(before - drain.len()) {
                 break;
             }

@@ -121,6 +121,33 @@ impl<T: Send + 'static> Outlet<T> {
         std::mem::take(&mut self.sent)
     }
 
+    /// How many more records the batch being filled takes; never none.
+    pub(super) fn room(&self) -> usize {
+        self.batch_records - self.open.len()
+    }
+
+    /// Adds to the batch being filled, which has room for all of `records`. Returns how many were
+    /// in it before.
+    #[inline]
+    pub(super) fn fill(&mut self, records: impl Iterator<Item = Stamped<T>>) -> usize {
+        let before = self.open.len();
+        self.open.extend(records);
+        before
+    }
+
+    /// Takes everything behind the first `kept` records out of the batch being filled.
+    pub(super) fn take_back(&mut self, kept: usize) {
+        self.open.truncate(kept);
+    }
+
+    /// The batch being filled leaves if it is full.
+    #[inline]
+    pub(super) fn cut_if_full(&mut self) {
+        if self.open.len() >= self.batch_records {
+            self.cut(None);
+        }
+    }
+
     fn cut(&mut self, mark: Option<Mark>) {
         let mut records = self.link.buffer();
         std::mem::swap(&mut records, &mut self.open);
@@ -142,33 +169,27 @@ impl<T: Send + 'static> Collect<T> for Outlet<T> {
     #[inline]
     fn push(&mut self, record: Stamped<T>) {
         self.open.push(record);
-        if self.open.len() >= self.batch_records {
-            self.cut(None);
-        }
+        self.cut_if_full();
     }
 
     /// A whole buffer where possible.
     fn append(&mut self, records: &mut Vec<Stamped<T>>) {
         if !self.open.is_empty() || records.len() > self.batch_records {
-            return records.drain(..).for_each(|record| self.push(record));
+            return self.extend(records.drain(..));
         }
         std::mem::swap(&mut self.open, records);
-        if self.open.len() >= self.batch_records {
-            self.cut(None);
-        }
+        self.cut_if_full();
         if records.capacity() == 0 {
             // The caller gets a buffer for the one that it gave.
             *records = self.link.buffer();
         }
     }
 
-    fn extend(&mut self, records: impl ExactSizeIterator<Item = Stamped<T>>) {
-        if self.open.len() + records.len() > self.batch_records {
-            return records.for_each(|record| self.push(record));
-        }
-        self.open.extend(records);
-        if self.open.len() >= self.batch_records {
-            self.cut(None);
+    #[inline]
+    fn extend(&mut self, mut records: impl ExactSizeIterator<Item = Stamped<T>>) {
+        while records.len() > 0 {
+            self.fill(records.by_ref().take(self.room()));
+            self.cut_if_full();
         }
     }
 }

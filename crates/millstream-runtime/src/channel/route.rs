@@ -235,12 +235,35 @@ struct ToOnly<'a, K: Key, T: Data, F> {
 }
 
 impl<T: Data, K: Key, F: Fn(&T) -> K> ToOnly<'_, K, T, F> {
-    /// The records up to the first that is refused, in a loop that keeps nothing else in mind.
+    /// A piece that the batch being filled has room for.
+    ///
+    /// A loop that may end at each record is slower than one of a known length, which the
+    /// compiler need not watch. So a refusal does not end it: what follows is given the refused
+    /// key, without a call of the user's code, and is taken back at the end.
     #[inline]
-    fn all(&mut self, mut records: impl Iterator<Item = Stamped<T>>) {
-        let Self { route, outlet, refused } = self;
-        if refused.is_none() {
-            *refused = records.try_for_each(|it| route.keyed(it).map(|it| outlet.push(it))).err();
+    fn piece(&mut self, records: impl ExactSizeIterator<Item = Stamped<T>>) {
+        let mut refused = None;
+        let keyed = records.enumerate().map(|(at, record)| {
+            let (hash, key) = match &refused {
+                None => {
+                    let key = (self.route.key)(&record.value);
+                    match KeyHash::of(&key) {
+                        Ok(hash) => (hash, key),
+                        Err(error) => {
+                            let failure = Failure::new(error).about(&key);
+                            refused = Some((at, key.clone(), failure));
+                            (KeyHash::from_raw(0), key)
+                        }
+                    }
+                }
+                Some((_, key, _)) => (KeyHash::from_raw(0), key.clone()),
+            };
+            record.map(|value| Keyed { hash, key, value })
+        });
+        let before = self.outlet.fill(keyed);
+        if let Some((at, _, failure)) = refused {
+            self.outlet.take_back(before + at);
+            self.refused = Some(failure);
         }
     }
 }
@@ -248,14 +271,18 @@ impl<T: Data, K: Key, F: Fn(&T) -> K> ToOnly<'_, K, T, F> {
 impl<T: Data, K: Key, F: Fn(&T) -> K> Collect<T> for ToOnly<'_, K, T, F> {
     #[inline]
     fn push(&mut self, record: Stamped<T>) {
-        self.all(std::iter::once(record));
+        self.extend(std::iter::once(record));
     }
 
     fn append(&mut self, records: &mut Vec<Stamped<T>>) {
-        self.all(records.drain(..));
+        self.extend(records.drain(..));
     }
 
-    fn extend(&mut self, records: impl ExactSizeIterator<Item = Stamped<T>>) {
-        self.all(records);
+    #[inline]
+    fn extend(&mut self, mut records: impl ExactSizeIterator<Item = Stamped<T>>) {
+        while records.len() > 0 && self.refused.is_none() {
+            self.piece(records.by_ref().take(self.outlet.room()));
+            self.outlet.cut_if_full();
+        }
     }
 }

@@ -14,7 +14,7 @@ use crate::{
 };
 
 const NUMBERS: u64 = 24;
-const KEYS: u64 = 5;
+const KEYS: u64 = 6;
 
 /// The time of a paused runtime.
 struct Paused(Instant);

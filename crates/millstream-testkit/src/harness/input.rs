@@ -1,9 +1,7 @@
 //! What happens to an operator: opening, records, watermarks, timers, the end.
 
-use std::iter;
-
 use millstream_core::{Failure, Mark, Stamped, Timestamp};
-use millstream_operators::{Effects, Operator, TimerDomain, TimerEdit};
+use millstream_operators::{Effects, Operator, Records, TimerDomain, TimerEdit};
 
 use super::{Element, Harness, Phase};
 use crate::refuse::refuse;
@@ -79,7 +77,9 @@ impl<O: Operator> Harness<O> {
         if let Err(error) = self.grammar.record() {
             refuse(format!("a record: {error}"));
         }
-        self.call(|operator, out| operator.on_records(&mut iter::once(record), out))
+        self.call(|operator, out| {
+            operator.on_records(&mut Records::new(&mut vec![record].drain(..), 1), out)
+        })
     }
 
     /// A watermark: the operator is told, event timers that are due fire, and it is passed on.

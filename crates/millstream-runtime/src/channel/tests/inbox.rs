@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use millstream_core::{Attempt, Batch, Grammar, Mark, Stamped};
 use millstream_metrics::TaskMetrics;
+use millstream_operators::Records;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
 use super::{ByHand, Receiver, Wire, mark, nobody, stamped};
 use crate::channel::deliver::{Deliver, Link, Loan};
-use crate::channel::inbox::{Inbox, Piece, Refused, Taken};
+use crate::channel::inbox::{Inbox, Refused, Taken};
 
 /// So many that none runs out.
 const CREDITS: usize = 1_000;
@@ -339,7 +340,7 @@ impl Both {
             }
             How::Each { piece, stop, fails, questions } => {
                 let mut asked = Vec::new();
-                let some = |records: &mut Piece<'_, '_, u64>| {
+                let some = |records: &mut Records<'_, '_, u64>| {
                     for record in records {
                         taken.push(record);
                         match taken.len() > stop {

@@ -1,0 +1,59 @@
+//! Records that came together, as an operator takes them.
+
+use std::vec::Drain;
+
+use millstream_core::Stamped;
+
+/// The next records of a batch, in order: as many as an operator may take in one call.
+///
+/// An iterator that also shows what comes next, so that work for several records can be begun
+/// before the first of them is taken.
+///
+/// # Examples
+///
+/// ```
+/// use millstream_core::Stamped;
+/// use millstream_operators::Records;
+///
+/// let mut batch: Vec<_> = (1..=4).map(Stamped::new).collect();
+/// let mut drain = batch.drain(..);
+/// let mut records = Records::new(&mut drain, 3);
+/// assert_eq!(records.next(), Some(Stamped::new(1)));
+/// assert_eq!(records.ahead(), [2, 3].map(Stamped::new));
+/// assert_eq!(records.count(), 2);
+/// assert_eq!(drain.next(), Some(Stamped::new(4)));
+/// ```
+pub struct Records<'a, 'b, T> {
+    batch: &'a mut Drain<'b, Stamped<T>>,
+    left: usize,
+}
+
+impl<'a, 'b, T> Records<'a, 'b, T> {
+    /// The next `at_most` records of a batch.
+    pub fn new(batch: &'a mut Drain<'b, Stamped<T>>, at_most: usize) -> Self {
+        let left = at_most.min(batch.len());
+        Self { batch, left }
+    }
+
+    /// What comes next.
+    #[inline]
+    pub fn ahead(&self) -> &[Stamped<T>] {
+        &self.batch.as_slice()[..self.left]
+    }
+}
+
+impl<T> Iterator for Records<'_, '_, T> {
+    type Item = Stamped<T>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Stamped<T>> {
+        self.left = self.left.checked_sub(1)?;
+        self.batch.next()
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+}
+
+impl<T> ExactSizeIterator for Records<'_, '_, T> {}
