@@ -40,6 +40,16 @@ impl<Out: Data, P> Effects<Out, P> {
         self.records.push(record);
     }
 
+    /// Sends all of these on, and leaves the vector empty: a whole batch without a copy, if nothing
+    /// was sent before.
+    pub fn append(&mut self, records: &mut Vec<Stamped<Out>>) {
+        if self.records.is_empty() {
+            std::mem::swap(&mut self.records, records);
+        } else {
+            self.records.append(records);
+        }
+    }
+
     /// Sends a record to a side output; if nothing reads it the record is dropped and counted.
     pub fn side<T: Data>(&mut self, output: &SideOutput<T>, record: Stamped<T>) {
         self.sides.push(output, record);

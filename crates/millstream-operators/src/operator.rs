@@ -85,6 +85,23 @@ pub trait Operator: 'static {
         out: &mut Effects<Self::Out, Self::Timer>,
     ) -> Result<(), Failure>;
 
+    /// Whether [`on_batch`](Self::on_batch) is called instead of `on_records`: for an operator that
+    /// does so little for each record that whole batches cannot hold up its worker.
+    const BATCHES: bool = false;
+
+    /// A batch came, or what the turn has room for: takes all of it, however much it makes.
+    ///
+    /// # Errors
+    ///
+    /// An error fails the job.
+    fn on_batch(
+        &mut self,
+        batch: &mut Vec<Stamped<Self::In>>,
+        out: &mut Effects<Self::Out, Self::Timer>,
+    ) -> Result<(), Failure> {
+        batch.drain(..).try_for_each(|record| self.on_record(record, out))
+    }
+
     /// Records came: takes them in order, until there are no more or [`Effects::is_full`] says so.
     /// It must take at least one; those that it leaves come again. After an error none of those
     /// that are left is taken.

@@ -37,7 +37,7 @@ pub mod prelude;
 pub use dataflow::Dataflow;
 #[cfg(any(feature = "csv", feature = "json"))]
 pub use ends::{BadRow, FileError, FilePosition, FileTransaction, RowError};
-pub use ends::{Collect, Collected, Each, Generate, Items};
+pub use ends::{Collect, Collected, Each, Generate, Items, ItemsReader};
 #[cfg(feature = "csv")]
 pub use ends::{Csv, CsvSink, CsvSource};
 #[cfg(feature = "json")]

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use millstream_core::{Data, Key, Record, Stamped, TaskInfo};
+use millstream_core::{Data, Failure, Key, Record, Stamped, TaskInfo};
 use millstream_operators::step::{
     Filter, FilterMap, FlatMap, Identity, Inspect, Map, MapWith, Then,
 };
@@ -311,13 +311,19 @@ impl<T: Data> Operator for Pass<T> {
     type Out = T;
     type Timer = NoTimer;
 
-    #[inline]
-    fn on_record(
-        &mut self,
-        record: Stamped<T>,
-        out: &mut Effects<T>,
-    ) -> Result<(), millstream_core::Failure> {
+    const BATCHES: bool = true;
+
+    fn on_record(&mut self, record: Stamped<T>, out: &mut Effects<T>) -> Result<(), Failure> {
         out.emit(record);
+        Ok(())
+    }
+
+    fn on_batch(
+        &mut self,
+        batch: &mut Vec<Stamped<T>>,
+        out: &mut Effects<T>,
+    ) -> Result<(), Failure> {
+        out.append(batch);
         Ok(())
     }
 }

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use millstream::{Data, Failure, Read, ReadContext, Reader, Source, Stamped, TaskContext};
+use millstream::{Data, Failure, ItemsReader, Source, TaskContext};
 
 /// Split `index` of `of` gives the items of `share(index, of)`.
 pub(crate) struct Shares<I, F> {
@@ -30,7 +30,7 @@ where
 {
     type Out = I::Item;
     type Position = u64;
-    type Reader = ShareReader<I>;
+    type Reader = ItemsReader<I>;
 
     fn splits(&self) -> Vec<String> {
         (0..self.of).map(|index| index.to_string()).collect()
@@ -41,32 +41,7 @@ where
         split: &str,
         position: Option<u64>,
         _: &TaskContext,
-    ) -> Result<ShareReader<I>, Failure> {
-        let mut items = (self.share)(split.parse()?, self.of);
-        let given = position.unwrap_or(0);
-        items.by_ref().take(usize::try_from(given)?).for_each(drop);
-        Ok(ShareReader { items, given })
-    }
-}
-
-pub(crate) struct ShareReader<I> {
-    items: I,
-    given: u64,
-}
-
-impl<I: Iterator<Item: Data> + 'static> Reader for ShareReader<I> {
-    type Out = I::Item;
-    type Position = u64;
-
-    fn read(&mut self, cx: &mut ReadContext<'_, '_, I::Item>) -> Result<Read, Failure> {
-        let budget = cx.budget();
-        cx.extend(self.items.by_ref().take(budget).map(Stamped::new));
-        let given = budget - cx.budget();
-        self.given += given as u64;
-        Ok(if given < budget { Read::Ended } else { Read::Ready })
-    }
-
-    fn position(&self) -> u64 {
-        self.given
+    ) -> Result<ItemsReader<I>, Failure> {
+        ItemsReader::behind((self.share)(split.parse()?, self.of), position.unwrap_or(0))
     }
 }

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use millstream_core::{Data, Stamped, TaskInfo};
 
-use super::{Chain, Step};
+use super::{Chain, Collect, Step};
 
 /// Shows each value to a function and passes it on.
 pub struct Inspect<T, F> {
@@ -38,6 +38,14 @@ where
     fn apply(&mut self, record: Stamped<T>, emit: &mut impl FnMut(Stamped<T>)) {
         (self.function)(&record.value);
         emit(record);
+    }
+
+    fn apply_each(
+        &mut self,
+        records: impl ExactSizeIterator<Item = Stamped<T>>,
+        out: &mut impl Collect<T>,
+    ) {
+        out.extend(records.inspect(|record| (self.function)(&record.value)));
     }
 }
 

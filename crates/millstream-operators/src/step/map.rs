@@ -35,8 +35,12 @@ impl<T: Data, U: Data, F: Fn(T) -> U + 'static> Step for Map<T, U, F> {
         emit(record.map(&self.function));
     }
 
-    fn apply_all(&mut self, batch: &mut Vec<Stamped<T>>, out: &mut impl Collect<U>) {
-        out.extend(batch.drain(..).map(|record| record.map(&self.function)));
+    fn apply_each(
+        &mut self,
+        records: impl ExactSizeIterator<Item = Stamped<T>>,
+        out: &mut impl Collect<U>,
+    ) {
+        out.extend(records.map(|record| record.map(&self.function)));
     }
 }
 

@@ -32,11 +32,20 @@ pub trait Step: 'static {
     /// Hands what becomes of a record to `emit`, in order.
     fn apply(&mut self, record: Stamped<Self::In>, emit: &mut impl FnMut(Stamped<Self::Out>));
 
+    /// Hands what becomes of many records to `out`, in order. A step that makes one record of each
+    /// hands them on as an iterator that knows its length, so that a chain of such steps is a loop
+    /// without a look at the room.
+    fn apply_each(
+        &mut self,
+        records: impl ExactSizeIterator<Item = Stamped<Self::In>>,
+        out: &mut impl Collect<Self::Out>,
+    ) {
+        records.for_each(|record| self.apply(record, &mut |record| out.push(record)));
+    }
+
     /// Hands what becomes of a whole batch to `out`, in order, and leaves the batch empty.
     fn apply_all(&mut self, batch: &mut Vec<Stamped<Self::In>>, out: &mut impl Collect<Self::Out>) {
-        for record in batch.drain(..) {
-            self.apply(record, &mut |record| out.push(record));
-        }
+        self.apply_each(batch.drain(..), out);
     }
 }
 
@@ -104,6 +113,14 @@ impl<T: Data> Step for Identity<T> {
         emit(record);
     }
 
+    fn apply_each(
+        &mut self,
+        records: impl ExactSizeIterator<Item = Stamped<T>>,
+        out: &mut impl Collect<T>,
+    ) {
+        out.extend(records);
+    }
+
     fn apply_all(&mut self, batch: &mut Vec<Stamped<T>>, out: &mut impl Collect<T>) {
         out.append(batch);
     }
@@ -144,6 +161,33 @@ impl<A: Step, B: Step<In = A::Out>> Step for Then<A, B> {
     fn apply(&mut self, record: Stamped<A::In>, emit: &mut impl FnMut(Stamped<B::Out>)) {
         let Self { first, second } = self;
         first.apply(record, &mut |record| second.apply(record, emit));
+    }
+
+    fn apply_each(
+        &mut self,
+        records: impl ExactSizeIterator<Item = Stamped<A::In>>,
+        out: &mut impl Collect<B::Out>,
+    ) {
+        let Self { first, second } = self;
+        first.apply_each(records, &mut Through { step: second, out });
+    }
+}
+
+/// Collects into a step, and what that makes of it into `out`.
+struct Through<'a, S, O> {
+    step: &'a mut S,
+    out: &'a mut O,
+}
+
+impl<S: Step, O: Collect<S::Out>> Collect<S::In> for Through<'_, S, O> {
+    #[inline]
+    fn push(&mut self, record: Stamped<S::In>) {
+        self.step.apply(record, &mut |record| self.out.push(record));
+    }
+
+    #[inline]
+    fn extend(&mut self, records: impl ExactSizeIterator<Item = Stamped<S::In>>) {
+        self.step.apply_each(records, self.out);
     }
 }
 

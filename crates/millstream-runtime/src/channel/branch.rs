@@ -218,6 +218,10 @@ impl<T: Data> Collect<T> for Made<'_, T> {
     fn append(&mut self, records: &mut Vec<Stamped<T>>) {
         std::mem::swap(self.0, records);
     }
+
+    fn extend(&mut self, records: impl ExactSizeIterator<Item = Stamped<T>>) {
+        self.0.extend(records);
+    }
 }
 
 impl<S: Step> Branch<S::In> for Fork<S> {

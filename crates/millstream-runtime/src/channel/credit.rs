@@ -46,9 +46,9 @@ impl Credits {
         true
     }
 
-    /// Whether there is one to take.
-    pub(crate) fn any(&self) -> bool {
-        self.available.load(Ordering::Acquire) > 0
+    /// Whether there are so many to take.
+    pub(crate) fn has(&self, credits: usize) -> bool {
+        self.available.load(Ordering::Acquire) >= credits
     }
 
     /// The producer says that it will wait. False if a credit has come meanwhile: it must not.

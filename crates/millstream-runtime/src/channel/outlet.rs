@@ -89,7 +89,7 @@ impl<T: Send + 'static> Outlet<T> {
 
     /// Whether the next batch would have to wait for credit.
     pub(crate) fn blocked(&self) -> bool {
-        self.holding() || !self.link.credits.any()
+        self.holding() || !self.link.credits.has(1)
     }
 
     /// Sends what there is credit for.
@@ -121,9 +121,17 @@ impl<T: Send + 'static> Outlet<T> {
         std::mem::take(&mut self.sent)
     }
 
-    /// How many more records the batch being filled takes; never none.
-    pub(super) fn room(&self) -> usize {
-        self.batch_records - self.open.len()
+    /// Whether the batch being filled has room for so many records. If an empty one has, what is
+    /// in it leaves for that: a loop that need not look for the end of a batch at each record is
+    /// much faster, and of two batches that follow each other one is more than half full. There
+    /// must be credit for both of them, so that none waits that could have been made later.
+    pub(super) fn make_room(&mut self, records: usize) -> bool {
+        let fits = self.open.len() + records <= self.batch_records;
+        if fits || records > self.batch_records || self.holding() || !self.link.credits.has(2) {
+            return fits;
+        }
+        self.flush();
+        true
     }
 
     /// Adds to the batch being filled, which has room for all of `records`. Returns how many were
@@ -174,7 +182,7 @@ impl<T: Send + 'static> Collect<T> for Outlet<T> {
 
     /// A whole buffer where possible.
     fn append(&mut self, records: &mut Vec<Stamped<T>>) {
-        if !self.open.is_empty() || records.len() > self.batch_records {
+        if !self.make_room(records.len()) || !self.open.is_empty() {
             return self.extend(records.drain(..));
         }
         std::mem::swap(&mut self.open, records);
@@ -186,10 +194,12 @@ impl<T: Send + 'static> Collect<T> for Outlet<T> {
     }
 
     #[inline]
-    fn extend(&mut self, mut records: impl ExactSizeIterator<Item = Stamped<T>>) {
-        while records.len() > 0 {
-            self.fill(records.by_ref().take(self.room()));
+    fn extend(&mut self, records: impl ExactSizeIterator<Item = Stamped<T>>) {
+        if self.make_room(records.len()) {
+            self.fill(records);
             self.cut_if_full();
+        } else {
+            records.for_each(|record| self.push(record));
         }
     }
 }

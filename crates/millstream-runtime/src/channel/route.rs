@@ -279,10 +279,15 @@ impl<T: Data, K: Key, F: Fn(&T) -> K> Collect<T> for ToOnly<'_, K, T, F> {
     }
 
     #[inline]
-    fn extend(&mut self, mut records: impl ExactSizeIterator<Item = Stamped<T>>) {
-        while records.len() > 0 && self.refused.is_none() {
-            self.piece(records.by_ref().take(self.outlet.room()));
+    fn extend(&mut self, records: impl ExactSizeIterator<Item = Stamped<T>>) {
+        if self.refused.is_some() {
+            return;
+        }
+        if self.outlet.make_room(records.len()) {
+            self.piece(records);
             self.outlet.cut_if_full();
+        } else {
+            records.for_each(|record| self.push(record));
         }
     }
 }

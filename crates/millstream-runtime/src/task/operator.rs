@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::task::Poll;
 
-use millstream_core::{Failure, Mark, TaskInfo, Timestamp};
+use millstream_core::{Failure, Mark, Stamped, TaskInfo, Timestamp};
 use millstream_operators::{Aligned, Alignment, Effects, Frontier, NoTimer, Operator, Progress};
 
 use super::budget::PIECE;
@@ -39,6 +39,8 @@ struct Running<O: Operator> {
     outbox: Outbox<O::Out>,
     /// The operator has announced work.
     more: bool,
+    /// What an operator of batches is given; empty in between.
+    batch: Vec<Stamped<O::In>>,
 }
 
 impl<O: Operator<Timer = NoTimer>> Running<O> {
@@ -61,10 +63,17 @@ impl<O: Operator<Timer = NoTimer>> Running<O> {
         inbox: &mut Inbox<O::In>,
         turn: &mut Turn<'_, '_>,
     ) -> Result<(), Failure> {
-        let Self { operator: Some(operator), effects, outbox, more } = self else {
+        let Self { operator: Some(operator), effects, outbox, more, batch } = self else {
             return Ok(());
         };
         let budget = &mut turn.budget;
+        if O::BATCHES {
+            let n = inbox.piece(budget.records(), batch);
+            turn.metrics.records_in.add(n as u64);
+            operator.on_batch(batch, effects)?;
+            budget.spend(n);
+            return self.settle(turn).map(drop);
+        }
         let mut made = 0;
         let (done, result) = inbox.records(
             PIECE,
@@ -202,6 +211,7 @@ where
             effects: Effects::new(outbox.side_buffers(), of.batch_records),
             outbox,
             more: false,
+            batch: Vec::new(),
         });
         Poll::Ready(opened)
     }

@@ -78,6 +78,9 @@ impl<O: Operator> Harness<O> {
             refuse(format!("a record: {error}"));
         }
         self.call(|operator, out| {
+            if O::BATCHES {
+                return operator.on_batch(&mut vec![record], out);
+            }
             operator.on_records(&mut Records::new(&mut vec![record].drain(..), 1), out)
         })
     }

@@ -43,22 +43,69 @@ where
         position: Option<u64>,
         _: &TaskContext,
     ) -> Result<Self::Reader, Failure> {
-        let mut items = self.items.clone().into_iter();
-        let given = position.unwrap_or(0);
-        if let Some(last) = given.checked_sub(1) {
-            let last = usize::try_from(last)?;
-            if items.nth(last).is_none() {
-                return Err(Failure::new(format!("there are fewer than {given} items now")));
-            }
-        }
-        Ok(ItemsReader { items, given })
+        ItemsReader::behind(self.items.clone().into_iter(), position.unwrap_or(0))
     }
 }
 
-/// Reads [`Items`].
+/// Reads an iterator: [`Items`] or a split of a source of your own. The position is the number of
+/// items given.
+///
+/// # Examples
+///
+/// A source with a split for each tenth of the numbers below a thousand:
+///
+/// ```
+/// use millstream::prelude::*;
+/// use millstream::{ItemsReader, TaskContext};
+/// use std::ops::Range;
+///
+/// #[derive(Clone)]
+/// struct Tenths;
+///
+/// impl Source for Tenths {
+///     type Out = u32;
+///     type Position = u64;
+///     type Reader = ItemsReader<Range<u32>>;
+///
+///     fn splits(&self) -> Vec<String> {
+///         (0..10).map(|tenth| tenth.to_string()).collect()
+///     }
+///
+///     async fn open(
+///         &self,
+///         split: &str,
+///         position: Option<u64>,
+///         _: &TaskContext,
+///     ) -> Result<Self::Reader, Failure> {
+///         let first = split.parse::<u32>()? * 100;
+///         ItemsReader::behind(first..first + 100, position.unwrap_or(0))
+///     }
+/// }
+///
+/// let flow = Dataflow::new("tenths");
+/// let _ = flow.source("numbers", Tenths).collect("out");
+/// ```
+#[derive(Clone, Debug)]
 pub struct ItemsReader<I> {
-    items: I,
+    /// Gone after a panic of the iterator.
+    items: Option<I>,
     given: u64,
+}
+
+impl<I: Iterator> ItemsReader<I> {
+    /// The items behind the first `given` ones.
+    ///
+    /// # Errors
+    ///
+    /// When there are fewer than `given`.
+    pub fn behind(mut items: I, given: u64) -> Result<Self, Failure> {
+        if let Some(last) = given.checked_sub(1)
+            && items.nth(usize::try_from(last)?).is_none()
+        {
+            return Err(Failure::new(format!("there are fewer than {given} items now")));
+        }
+        Ok(Self { items: Some(items), given })
+    }
 }
 
 impl<I: Iterator<Item: Data> + 'static> Reader for ItemsReader<I> {
@@ -66,8 +113,11 @@ impl<I: Iterator<Item: Data> + 'static> Reader for ItemsReader<I> {
     type Position = u64;
 
     fn read(&mut self, cx: &mut ReadContext<'_, '_, I::Item>) -> Result<Read, Failure> {
+        // Taken out of its place, so that it need not be put back into memory for each item.
+        let Some(mut items) = self.items.take() else { return Ok(Read::Ended) };
         let budget = cx.budget();
-        cx.extend(self.items.by_ref().take(budget).map(Stamped::new));
+        cx.extend(items.by_ref().take(budget).map(Stamped::new));
+        self.items = Some(items);
         let given = budget - cx.budget();
         self.given += given as u64;
         Ok(if given < budget { Read::Ended } else { Read::Ready })

@@ -18,6 +18,6 @@ pub use each::Each;
 #[cfg(any(feature = "csv", feature = "json"))]
 pub use file::{BadRow, FileError, FilePosition, FileTransaction, RowError};
 pub use generate::Generate;
-pub use items::Items;
+pub use items::{Items, ItemsReader};
 #[cfg(feature = "json")]
 pub use json::{JsonLines, JsonLinesSink, JsonLinesSource};

@@ -158,6 +158,11 @@ impl<T: Send + Clone + 'static> Wire<T> {
         self.kept.borrow().iter().map(|delivery| delivery.loan.lent()).sum()
     }
 
+    /// How many records each of them has.
+    fn sizes(&self) -> Vec<usize> {
+        self.kept.borrow().iter().map(|delivery| delivery.loan.lent()).collect()
+    }
+
     /// Drops one of the deliveries that are kept.
     fn free(&mut self, which: usize) {
         let delivery = {

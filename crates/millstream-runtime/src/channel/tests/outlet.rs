@@ -152,3 +152,22 @@ fn watermarks_merge_while_they_wait_and_only_next_to_each_other() {
         ]
     );
 }
+
+#[test]
+fn records_that_would_not_fit_send_what_was_before_them_if_there_is_credit_for_both() {
+    for (credits, sizes) in [(2, [3, 4].as_slice()), (1, &[4])] {
+        let (mut wire, mut outlet) = Wire::<u64>::new(0, credits, 4);
+        outlet.extend(stamped(0..3).into_iter());
+        assert!(outlet.filling());
+        outlet.extend(stamped(3..7).into_iter());
+        wire.receive(0, 4);
+        assert_eq!(wire.sizes(), sizes);
+        assert!(!outlet.holding(), "nothing waits that could have been made later");
+        // More than a batch has room for is given out record by record, as each fits.
+        let (mut wire, mut outlet) = Wire::<u64>::new(0, 4, 4);
+        outlet.extend(stamped(0..1).into_iter());
+        outlet.extend(stamped(1..8).into_iter());
+        wire.receive(0, 4);
+        assert_eq!(wire.sizes(), [4, 4]);
+    }
+}
