@@ -20,8 +20,8 @@
 //! by their hashes. Each leaf has a *span* of the line, a split cuts a span in eight, and a point
 //! of the line always lies in exactly one leaf, which may have many groups or a piece of one. The
 //! leaves take their places and tags from the hash once more mixed, so that keys which stand close
-//! together do not meet there. After [`MAX_DEPTH`] levels a leaf grows without limit; only keys that
-//! share their whole hash get there.
+//! together do not meet there. After [`MAX_DEPTH`] levels a leaf grows without limit; only keys
+//! that share their whole hash get there.
 //!
 //! # How it is captured
 //!
@@ -52,6 +52,7 @@ mod capture;
 mod drain;
 mod entry;
 mod error;
+mod hint;
 mod line;
 mod node;
 mod slot;
@@ -63,6 +64,7 @@ mod tests;
 pub use capture::{CAPTURED_PIECE, Captured};
 pub use entry::Stored;
 pub use error::{CaptureOpen, NotOurs, RestoreError};
+pub use hint::Hint;
 pub use node::{LEAF_ENTRIES, MAX_DEPTH};
 pub use slot::{FreeSlot, Slot};
-pub use table::{Hint, KeyedTable};
+pub use table::KeyedTable;

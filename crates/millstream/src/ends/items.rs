@@ -56,7 +56,7 @@ where
 ///
 /// ```
 /// use millstream::prelude::*;
-/// use millstream::{ItemsReader, TaskContext};
+/// use millstream::{ItemsReader, Source, TaskContext};
 /// use std::ops::Range;
 ///
 /// #[derive(Clone)]

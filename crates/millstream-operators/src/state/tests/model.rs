@@ -1,6 +1,7 @@
 //! The table does what a list of lists does, whatever happens in whatever order.
 
 use std::cell::Cell;
+use std::ops::Range;
 
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize, Serializer};
@@ -36,6 +37,8 @@ impl Clone for Counted {
 enum Op {
     Add(u32),
     AddMany(u32, u32),
+    /// The keys are looked for together before the first of them is added.
+    AddTogether(u32, u32),
     Change(u32),
     Remove(u32),
     RemoveMany(u32, u32),
@@ -54,6 +57,7 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
     let op = prop_oneof![
         6 => (0..KEYS).prop_map(Op::Add),
         2 => (0..KEYS, 1_u32..200).prop_map(|(from, count)| Op::AddMany(from, count)),
+        2 => (0..KEYS, 1_u32..200).prop_map(|(from, count)| Op::AddTogether(from, count)),
         4 => (0..KEYS).prop_map(Op::Change),
         4 => (0..KEYS).prop_map(Op::Remove),
         1 => (0..KEYS, 1_u32..500).prop_map(|(from, count)| Op::RemoveMany(from, count)),
@@ -123,13 +127,28 @@ impl<const SHARED: u32> Pair<SHARED> {
     }
 
     fn add(&mut self, key: u32) {
-        let (hash, index) = self.place(key);
-        let (hit, name) = (self.table.entry(hash, &Name(key)), Name::<SHARED>(key));
-        let Some(index) = index else {
-            assert!(hit.is_err());
-            return;
-        };
-        hit.unwrap().0 += 1;
+        let hash = self.place(key).0;
+        let added = self.table.entry(hash, &Name(key)).map(|value| value.0 += 1);
+        self.added(key, added.is_ok());
+    }
+
+    fn add_together(&mut self, keys: Range<u32>) {
+        let hints: Vec<_> = keys.clone().map(|key| self.table.hint(self.place(key).0)).collect();
+        for (key, hint) in keys.zip(hints) {
+            let (hash, first, add) =
+                (self.place(key).0, Counted::default, |value: &mut Counted| {
+                    value.0 += 1;
+                });
+            let added = self.table.change(hint, hash, &Name(key), first, add);
+            self.added(key, added.is_ok());
+        }
+    }
+
+    /// What adding to a key does to the list of lists.
+    fn added(&mut self, key: u32, added: bool) {
+        let ((hash, index), name) = (self.place(key), Name::<SHARED>(key));
+        assert_eq!(added, index.is_some());
+        let Some(index) = index else { return };
         let list = &mut self.model[index];
         match list.iter_mut().find(|(_, known, _)| *known == key) {
             Some((_, _, value)) => *value += 1,
@@ -229,6 +248,7 @@ impl<const SHARED: u32> Pair<SHARED> {
         match op {
             Op::Add(key) => self.add(key),
             Op::AddMany(from, count) => (from..from + count).for_each(|key| self.add(key)),
+            Op::AddTogether(from, count) => self.add_together(from..from + count),
             Op::Change(key) => self.change(key),
             Op::Remove(key) => self.remove(key),
             Op::RemoveMany(from, count) => (from..from + count).for_each(|key| self.remove(key)),
