@@ -40,6 +40,12 @@ impl<Out: Data, P> Effects<Out, P> {
         self.records.push(record);
     }
 
+    /// Sends all of these on.
+    #[inline]
+    pub fn extend(&mut self, records: impl IntoIterator<Item = Stamped<Out>>) {
+        self.records.extend(records);
+    }
+
     /// Sends all of these on, and leaves the vector empty: a whole batch without a copy, if nothing
     /// was sent before.
     pub fn append(&mut self, records: &mut Vec<Stamped<Out>>) {
@@ -77,6 +83,12 @@ impl<Out: Data, P> Effects<Out, P> {
     /// The records written so far, for whoever carries them out.
     pub fn records(&mut self) -> &mut Vec<Stamped<Out>> {
         &mut self.records
+    }
+
+    /// How many more records it takes before it [is full](Self::is_full).
+    #[inline]
+    pub fn room(&self) -> usize {
+        self.stop_at.saturating_sub(self.records.len())
     }
 
     /// Whether it is time to carry things out: there are enough records, or work is left.

@@ -1,5 +1,6 @@
 //! Records that came together, as an operator takes them.
 
+use std::iter::Take;
 use std::vec::Drain;
 
 use millstream_core::Stamped;
@@ -39,6 +40,15 @@ impl<'a, 'b, T> Records<'a, 'b, T> {
     #[inline]
     pub fn ahead(&self) -> &[Stamped<T>] {
         &self.batch.as_slice()[..self.left]
+    }
+
+    /// Takes the next `records`, or those that there are, by an iterator of the standard library,
+    /// whose length the compiler trusts. Those that are not taken from it come another time.
+    #[inline]
+    pub fn take_some(&mut self, records: usize) -> Take<&mut Drain<'b, Stamped<T>>> {
+        let some = records.min(self.left);
+        self.left -= some;
+        self.batch.by_ref().take(some)
     }
 }
 

@@ -45,29 +45,6 @@ impl<R: Rule> KeyedOperator<R> {
         let table = KeyedTable::new(task.key_groups, range);
         Self { rule, emit, table, results: Vec::new() }
     }
-
-    #[inline(always)]
-    fn apply(
-        &mut self,
-        hint: Hint,
-        record: Stamped<Keyed<R::Key, R::Value>>,
-        out: &mut Effects<R::Out>,
-    ) -> Result<(), Failure> {
-        let Self { rule, emit, table, .. } = self;
-        let at = record.with(());
-        let Keyed { hash, key, value } = record.value;
-        let first = || rule.first();
-        match emit {
-            Emit::EachRecord => {
-                let update = |state: &mut R::State| rule.update(&key, state, value);
-                out.emit(at.with(table.change(hint, hash, &key, first, update)?));
-            }
-            Emit::AtEnd => {
-                table.change(hint, hash, &key, first, |state| rule.absorb(&key, state, value))?;
-            }
-        }
-        Ok(())
-    }
 }
 
 impl<R: Rule> Operator for KeyedOperator<R> {
@@ -80,7 +57,7 @@ impl<R: Rule> Operator for KeyedOperator<R> {
         record: Stamped<Self::In>,
         out: &mut Effects<R::Out>,
     ) -> Result<(), Failure> {
-        self.apply(self.table.hint(record.value.hash), record, out)
+        self.on_records(&mut Records::new(&mut vec![record].drain(..), 1), out)
     }
 
     #[inline]
@@ -89,15 +66,30 @@ impl<R: Rule> Operator for KeyedOperator<R> {
         records: &mut Records<'_, '_, Self::In>,
         out: &mut Effects<R::Out>,
     ) -> Result<(), Failure> {
+        let Self { rule, emit, table, .. } = self;
         let mut hints = [Hint::NONE; AHEAD];
         while records.len() > 0 {
-            let hinted = hints.iter_mut().zip(records.ahead());
-            hinted.for_each(|(hint, record)| *hint = self.table.hint(record.value.hash));
-            for (hint, record) in hints.iter().zip(records.by_ref()) {
-                self.apply(*hint, record, out)?;
-                if out.is_full() {
-                    return Ok(());
-                }
+            // Each record makes one at most.
+            let most = out.room().clamp(1, AHEAD);
+            let hashes = records.ahead().iter().map(|record| record.value.hash);
+            let (n, all_ours) = table.look_ahead(hashes, &mut hints[..most]);
+            let hinted = hints[..n].iter().zip(records.take_some(n));
+            match emit {
+                Emit::EachRecord => out.extend(hinted.map(|(hint, record)| {
+                    let at = record.with(());
+                    let Keyed { key, value, .. } = record.value;
+                    let update = |state: &mut R::State| rule.update(&key, state, value);
+                    at.with(table.change(hint, &key, || rule.first(), update))
+                })),
+                Emit::AtEnd => hinted.for_each(|(hint, record)| {
+                    let Keyed { key, value, .. } = record.value;
+                    let absorb = |state: &mut R::State| rule.absorb(&key, state, value);
+                    table.change(hint, &key, || rule.first(), absorb);
+                }),
+            }
+            all_ours?;
+            if out.is_full() {
+                break;
             }
         }
         Ok(())

@@ -88,15 +88,6 @@ impl<K, V> Node<K, V> {
         }
     }
 
-    /// The leaf that has a point. As [`leaf_mut`](Self::leaf_mut).
-    #[inline]
-    pub(super) fn leaf_of(&self, point: impl FnOnce() -> u64) -> &Leaf<K, V> {
-        match self {
-            Self::Leaf(leaf) => leaf,
-            Self::Branch(_) => self.leaf(point()).0,
-        }
-    }
-
     /// The leaf that has a point, and its depth. The point is asked for only if there is a choice:
     /// a small table is one leaf.
     #[inline]

@@ -144,6 +144,12 @@ impl<K: Key, V: Clone> KeyedTable<K, V> {
         key: &'k K,
     ) -> Result<Slot<'t, 'k, K, V>, NotOurs> {
         self.books.line.check(hash)?;
+        Ok(self.place(hash, key))
+    }
+
+    /// The place of a key that is ours.
+    #[inline(always)]
+    pub(super) fn place<'t, 'k>(&'t mut self, hash: KeyHash, key: &'k K) -> Slot<'t, 'k, K, V> {
         if self.books.overfull.is_some() {
             self.split_overfull();
         }
@@ -153,7 +159,7 @@ impl<K: Key, V: Clone> KeyedTable<K, V> {
         // Looking for the key and for a free place at once would be slower for the keys that are
         // there, which are most.
         let same = |entry: &Entry<K, V>| entry.hash == hash && entry.key == *key;
-        Ok(match leaf.find_entry(table_hash, same) {
+        match leaf.find_entry(table_hash, same) {
             Ok(found) => {
                 let entry = found.into_mut();
                 if entry.stamp != books.stamp {
@@ -164,7 +170,7 @@ impl<K: Key, V: Clone> KeyedTable<K, V> {
             Err(absent) => {
                 Slot::Free(FreeSlot { leaf: absent.into_table(), depth, hash, key, books })
             }
-        })
+        }
     }
 
     /// The value of a key, if it has one.

@@ -132,15 +132,18 @@ impl<const SHARED: u32> Pair<SHARED> {
         self.added(key, added.is_ok());
     }
 
+    /// Those of the keys that are ours, and one behind them that is not.
     fn add_together(&mut self, keys: Range<u32>) {
-        let hints: Vec<_> = keys.clone().map(|key| self.table.hint(self.place(key).0)).collect();
-        for (key, hint) in keys.zip(hints) {
-            let (hash, first, add) =
-                (self.place(key).0, Counted::default, |value: &mut Counted| {
-                    value.0 += 1;
-                });
-            let added = self.table.change(hint, hash, &Name(key), first, add);
-            self.added(key, added.is_ok());
+        let (ours, foreign): (Vec<u32>, Vec<u32>) =
+            keys.partition(|key| self.place(*key).1.is_some());
+        let all: Vec<_> = ours.iter().chain(foreign.first()).collect();
+        let mut hints = vec![Hint::NONE; all.len()];
+        let hashes = all.iter().map(|key| self.place(**key).0);
+        let (given, all_ours) = self.table.look_ahead(hashes, &mut hints);
+        assert_eq!((given, all_ours.is_ok()), (ours.len(), foreign.is_empty()));
+        for (key, hint) in ours.into_iter().zip(&hints) {
+            self.table.change(hint, &Name(key), Counted::default, |value| value.0 += 1);
+            self.added(key, true);
         }
     }
 
