@@ -7,11 +7,15 @@ use super::route::{Outlets, Route, all_wait};
 
 /// A way out of a task, called once a batch.
 ///
-/// Whoever calls it asks [`blocked`](Self::blocked) after each call and, while that is so, calls
-/// nothing but [`advance`](Self::advance) and [`mark`](Self::mark): that is what bounds a branch.
-pub trait Branch<T> {
+/// Whoever calls it asks [`blocked`](Outgoing::blocked) after each call and, while that is so, calls
+/// nothing but [`advance`](Outgoing::advance) and [`mark`](Outgoing::mark): that is what bounds a branch.
+pub trait Branch<T>: Outgoing {
     /// Takes all of `records` and leaves it empty.
     fn records(&mut self, records: &mut Vec<Stamped<T>>) -> Result<(), Failure>;
+}
+
+/// What a branch does whatever the type of its records.
+pub trait Outgoing {
     /// Takes a mark behind all records so far.
     fn mark(&mut self, mark: Mark) -> Result<(), Failure>;
     /// Goes on with what was held back, as far as there is credit.
@@ -102,7 +106,9 @@ impl<S: Step, R: Route<S::Out>> Branch<S::In> for Edge<S, R> {
         }
         self.route.all(&mut self.step, records, &mut self.outlets)
     }
+}
 
+impl<S: Step, R: Route<S::Out>> Outgoing for Edge<S, R> {
     fn mark(&mut self, mark: Mark) -> Result<(), Failure> {
         if self.held.is_empty() {
             self.outlets.mark(mark);
@@ -233,7 +239,9 @@ impl<S: Step> Branch<S::In> for Fork<S> {
         self.step.apply_all(records, &mut Made(&mut self.made));
         self.hand_on()
     }
+}
 
+impl<S: Step> Outgoing for Fork<S> {
     fn mark(&mut self, mark: Mark) -> Result<(), Failure> {
         if self.held.is_empty() {
             return self.branches.iter_mut().try_for_each(|branch| branch.mark(mark));

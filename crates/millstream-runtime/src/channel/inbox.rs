@@ -111,17 +111,15 @@ impl<T: Send + 'static> Inbox<T> {
         self.waiting
     }
 
-    /// The channel's next batch waits until [`release`](Self::release).
-    pub(crate) fn hold(&mut self, channel: usize) {
-        self.held[channel] = true;
-        self.order.retain(|ready| *ready != channel);
-    }
-
-    /// All held channels are served again.
-    pub(crate) fn release(&mut self) {
+    /// From here on the next batches of these channels wait, and no others.
+    pub(crate) fn hold_where(&mut self, holds: impl Fn(usize) -> bool) {
         for channel in 0..self.held.len() {
-            if std::mem::take(&mut self.held[channel]) && !self.channels[channel].is_empty() {
-                self.order.push_back(channel);
+            match (std::mem::replace(&mut self.held[channel], holds(channel)), holds(channel)) {
+                (false, true) => self.order.retain(|ready| *ready != channel),
+                (true, false) if !self.channels[channel].is_empty() => {
+                    self.order.push_back(channel);
+                }
+                _ => {}
             }
         }
     }

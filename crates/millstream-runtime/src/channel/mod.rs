@@ -22,6 +22,8 @@ mod route;
 mod tests;
 
 pub use branch::Branch;
+#[cfg(test)]
+pub(crate) use branch::Outgoing;
 pub(crate) use branch::{Edge, Fork};
 #[cfg(test)]
 pub(crate) use credit::Credits;

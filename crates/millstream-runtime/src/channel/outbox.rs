@@ -5,7 +5,7 @@ use std::task::Poll;
 use millstream_core::{Data, Failure, Mark, Stamped};
 use millstream_operators::{SideBuffer, SideBuffers, SideOutput};
 
-use super::branch::Branch;
+use super::branch::{Branch, Outgoing};
 use super::route::all_wait;
 
 /// Every way out of a task.
@@ -49,46 +49,50 @@ impl<T: Data> Outbox<T> {
         Ok(())
     }
 
+    fn ways(&self) -> impl Iterator<Item = &dyn Outgoing> {
+        let main = self.main.iter().map(|main| &**main as &dyn Outgoing);
+        main.chain(self.sides.iter().map(|side| side.way()))
+    }
+
+    fn ways_mut(&mut self) -> impl Iterator<Item = &mut dyn Outgoing> {
+        let main = self.main.iter_mut().map(|main| &mut **main as &mut dyn Outgoing);
+        main.chain(self.sides.iter_mut().map(|side| side.way_mut()))
+    }
+
     pub(crate) fn mark(&mut self, mark: Mark) -> Result<(), Failure> {
-        self.main.iter_mut().try_for_each(|main| main.mark(mark))?;
-        self.sides.iter_mut().try_for_each(|side| side.mark(mark))
+        self.ways_mut().try_for_each(|way| way.mark(mark))
     }
 
     pub(crate) fn advance(&mut self) -> Result<(), Failure> {
-        self.main.iter_mut().try_for_each(|main| main.advance())?;
-        self.sides.iter_mut().try_for_each(|side| side.advance())
+        self.ways_mut().try_for_each(|way| way.advance())
     }
 
     /// A step may have failed: what stands behind the record that it failed at is given up.
     pub(crate) fn give_up(&mut self) {
-        self.main.iter_mut().for_each(|main| main.give_up());
-        self.sides.iter_mut().for_each(|side| side.give_up());
+        self.ways_mut().for_each(|way| way.give_up());
     }
 
     pub(crate) fn flush(&mut self) {
-        self.main.iter_mut().for_each(|main| main.flush());
-        self.sides.iter_mut().for_each(|side| side.flush());
+        self.ways_mut().for_each(|way| way.flush());
     }
 
     /// Whether something is held back for want of credit.
     pub(crate) fn holding(&self) -> bool {
-        self.main.iter().any(|main| main.holding()) || self.sides.iter().any(|side| side.holding())
+        self.ways().any(|way| way.holding())
     }
 
     /// Whether something is held back, or the next batch would be.
     pub(crate) fn blocked(&self) -> bool {
-        self.main.iter().any(|main| main.blocked()) || self.sides.iter().any(|side| side.blocked())
+        self.ways().any(|way| way.blocked())
     }
 
     pub(crate) fn filling(&self) -> bool {
-        self.main.iter().any(|main| main.filling()) || self.sides.iter().any(|side| side.filling())
+        self.ways().any(|way| way.filling())
     }
 
     /// The task is about to wait for credit. False if a blocked channel has some.
     pub(crate) fn wait(&self) -> bool {
-        let main = self.main.iter().filter(|main| main.blocked()).map(|main| main.wait());
-        let sides = self.sides.iter().filter(|side| side.blocked()).map(|side| side.wait());
-        all_wait(main.chain(sides))
+        all_wait(self.ways().filter(|way| way.blocked()).map(|way| way.wait()))
     }
 
     /// Sends what waits for credit, then what is not full. Ready when nothing is left; else the
@@ -111,8 +115,7 @@ impl<T: Data> Outbox<T> {
     }
 
     pub(crate) fn take_sent(&mut self) -> u64 {
-        let main: u64 = self.main.iter_mut().map(|main| main.take_sent()).sum();
-        main + self.sides.iter_mut().map(|side| side.take_sent()).sum::<u64>()
+        self.ways_mut().map(|way| way.take_sent()).sum()
     }
 }
 
@@ -120,15 +123,8 @@ impl<T: Data> Outbox<T> {
 pub(crate) trait SideBranch {
     fn buffer(&self) -> SideBuffer;
     fn records(&mut self, buffer: &mut SideBuffer) -> Result<(), Failure>;
-    fn mark(&mut self, mark: Mark) -> Result<(), Failure>;
-    fn advance(&mut self) -> Result<(), Failure>;
-    fn give_up(&mut self);
-    fn flush(&mut self);
-    fn holding(&self) -> bool;
-    fn blocked(&self) -> bool;
-    fn filling(&self) -> bool;
-    fn wait(&self) -> bool;
-    fn take_sent(&mut self) -> u64;
+    fn way(&self) -> &dyn Outgoing;
+    fn way_mut(&mut self) -> &mut dyn Outgoing;
 }
 
 /// A side output: its typed name and the branch behind it.
@@ -149,39 +145,11 @@ impl<T: Data> SideBranch for Side<T> {
         }
     }
 
-    fn mark(&mut self, mark: Mark) -> Result<(), Failure> {
-        self.branch.mark(mark)
+    fn way(&self) -> &dyn Outgoing {
+        &*self.branch
     }
 
-    fn advance(&mut self) -> Result<(), Failure> {
-        self.branch.advance()
-    }
-
-    fn give_up(&mut self) {
-        self.branch.give_up();
-    }
-
-    fn flush(&mut self) {
-        self.branch.flush();
-    }
-
-    fn holding(&self) -> bool {
-        self.branch.holding()
-    }
-
-    fn blocked(&self) -> bool {
-        self.branch.blocked()
-    }
-
-    fn filling(&self) -> bool {
-        self.branch.filling()
-    }
-
-    fn wait(&self) -> bool {
-        self.branch.wait()
-    }
-
-    fn take_sent(&mut self) -> u64 {
-        self.branch.take_sent()
+    fn way_mut(&mut self) -> &mut dyn Outgoing {
+        &mut *self.branch
     }
 }

@@ -15,6 +15,9 @@ mod turner;
 
 #[cfg(not(loom))]
 #[cfg(test)]
+mod barrier_tests;
+#[cfg(not(loom))]
+#[cfg(test)]
 mod mailbox_tests;
 
 pub(crate) use budget::Budget;

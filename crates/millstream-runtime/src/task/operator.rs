@@ -136,7 +136,6 @@ impl<O: Operator<Timer = NoTimer>> OperatorLogic<O> {
             Mark::Idle => self.frontier.idle(channel),
             Mark::Active => self.frontier.active(channel),
             Mark::Barrier(epoch) => {
-                inbox.hold(channel);
                 let aligned = self.alignment.barrier(channel, epoch);
                 self.aligned(aligned, inbox);
                 Progress::None
@@ -170,11 +169,13 @@ impl<O: Operator<Timer = NoTimer>> OperatorLogic<O> {
         running.call(|operator, out| operator.on_watermark(watermark, out), turn)
     }
 
+    /// What a barrier or an end means for the snapshot, and which channels wait from here on: a
+    /// barrier may hold its own up, may come too late for that, and may let others go on.
     fn aligned(&mut self, aligned: Aligned, inbox: &mut Inbox<O::In>) {
         if let Aligned::Complete(epoch) = aligned {
             self.due.push_back(Mark::Barrier(epoch));
-            inbox.release();
         }
+        inbox.hold_where(|channel| self.alignment.holds(channel));
     }
 
     fn pass(&mut self, mark: Mark) -> Result<(), Failure> {

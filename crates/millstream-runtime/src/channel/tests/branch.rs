@@ -13,7 +13,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::{Element, Wire, essence, mark, stamped};
-use crate::channel::branch::{Branch, Edge, Fork};
+use crate::channel::branch::{Branch, Edge, Fork, Outgoing};
 use crate::channel::route::{Broadcast, ByKey, Outlets, Rebalance, Route};
 
 const GROUPS: u32 = 16;
@@ -253,7 +253,9 @@ impl Branch<u64> for Ear {
         self.heard.borrow_mut().extend(values);
         Ok(())
     }
+}
 
+impl Outgoing for Ear {
     fn mark(&mut self, mark: Mark) -> Result<(), Failure> {
         self.heard.borrow_mut().push(Element::Mark(mark));
         Ok(())

@@ -401,12 +401,12 @@ proptest! {
                 Op::Take { pick, how } => both.take(pick, how),
                 Op::Hold(channel) => {
                     let channel = channel.index(channels);
-                    both.inbox.hold(channel);
                     both.model.lines[channel].held = true;
                     both.model.stand(channel);
+                    both.inbox.hold_where(|channel| both.model.lines[channel].held);
                 }
                 Op::Release => {
-                    both.inbox.release();
+                    both.inbox.hold_where(|_| false);
                     for channel in 0..channels {
                         both.model.lines[channel].held = false;
                         both.model.stand(channel);
