@@ -7,8 +7,9 @@ use super::route::{Outlets, Route, all_wait};
 
 /// A way out of a task, called once a batch.
 ///
-/// Whoever calls it asks [`blocked`](Outgoing::blocked) after each call and, while that is so, calls
-/// nothing but [`advance`](Outgoing::advance) and [`mark`](Outgoing::mark): that is what bounds a branch.
+/// Whoever calls it asks [`blocked`](Outgoing::blocked) after each call and, while that is so,
+/// calls nothing but [`advance`](Outgoing::advance) and [`mark`](Outgoing::mark): that is what
+/// bounds a branch.
 pub trait Branch<T>: Outgoing {
     /// Takes all of `records` and leaves it empty.
     fn records(&mut self, records: &mut Vec<Stamped<T>>) -> Result<(), Failure>;

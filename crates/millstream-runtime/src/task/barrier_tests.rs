@@ -17,6 +17,7 @@ use millstream_operators::{Effects, NoTimer, Operator};
 use super::{Budget, Logic, OperatorLogic, OperatorOf, Turn};
 use crate::channel::{Branch, Deliver, Inbox, Link, Outbox, Outgoing, Resume};
 use crate::clock::SystemClock;
+use Element::{Barrier, Record};
 
 /// Passes on what comes.
 struct Pass;
@@ -43,7 +44,7 @@ struct Ear(Rc<RefCell<Vec<Element>>>);
 
 impl Branch<u64> for Ear {
     fn records(&mut self, records: &mut Vec<Stamped<u64>>) -> Result<(), Failure> {
-        self.0.borrow_mut().extend(records.drain(..).map(|record| Element::Record(record.value)));
+        self.0.borrow_mut().extend(records.drain(..).map(|record| Record(record.value)));
         Ok(())
     }
 }
@@ -51,7 +52,7 @@ impl Branch<u64> for Ear {
 impl Outgoing for Ear {
     fn mark(&mut self, mark: Mark) -> Result<(), Failure> {
         let Mark::Barrier(epoch) = mark else { panic!("nothing but barriers: {mark:?}") };
-        self.0.borrow_mut().push(Element::Barrier(epoch.get()));
+        self.0.borrow_mut().push(Barrier(epoch.get()));
         Ok(())
     }
 
@@ -150,11 +151,11 @@ impl Bench {
     fn comes(&mut self, channel: usize, elements: &[Element]) -> Vec<Element> {
         for element in elements {
             let batch = match *element {
-                Element::Record(n) => {
+                Record(n) => {
                     assert!(self.link.credits.take());
                     Batch::of(vec![Stamped::new(n)])
                 }
-                Element::Barrier(epoch) => Batch::mark(Mark::Barrier(Epoch::new(epoch))),
+                Barrier(epoch) => Batch::mark(Mark::Barrier(Epoch::new(epoch))),
             };
             let loan = self.link.lend(batch);
             let delivery = Deliver { channel, attempt: Attempt::new(0), loan };
@@ -164,8 +165,6 @@ impl Bench {
         std::mem::take(&mut self.heard.borrow_mut())
     }
 }
-
-use Element::{Barrier, Record};
 
 #[actix::test]
 async fn a_channel_waits_behind_its_barrier_until_the_other_has_delivered_it() {
