@@ -7,9 +7,8 @@ use super::route::{Outlets, Route, all_wait};
 
 /// A way out of a task, called once a batch.
 ///
-/// Whoever calls it asks [`blocked`](Outgoing::blocked) after each call and, while that is so,
-/// calls nothing but [`advance`](Outgoing::advance) and [`mark`](Outgoing::mark): that is what
-/// bounds a branch.
+/// Whoever calls it asks after each call whether it is blocked and, while that is so, only lets it
+/// go on and gives it marks: that is what bounds a branch.
 pub trait Branch<T>: Outgoing {
     /// Takes all of `records` and leaves it empty.
     fn records(&mut self, records: &mut Vec<Stamped<T>>) -> Result<(), Failure>;
