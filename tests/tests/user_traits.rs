@@ -108,19 +108,15 @@ fn values(flow: &Dataflow, mine: Mine) -> Stream<impl Chain<Out = Mined>> {
 
 #[test]
 fn a_value_that_panics_when_a_fork_doubles_it_is_the_fault_of_the_task_in_front() {
-    const BATCH: u64 = 100;
     for place in PLACES {
-        let settings = Settings::new().batch_records(BATCH as usize);
+        let settings = Settings::new().batch_records(100);
         let (outs, outcome) = place.run_with(settings, |flow| {
             let [one, two] = values(flow, Mine::Clone).fork();
             [one.map(|it| it.n).collect("one"), two.map(|it| it.n).collect("two")]
         });
         assert_blames(&outcome, ("numbers", 0), Mine::Clone, AT);
         for out in outs {
-            // A fork doubles whole batches.
-            let came = out.take();
-            assert!((AT - BATCH..=AT).contains(&(came.len() as u64)), "{} came", came.len());
-            assert_eq!(came, (0..came.len() as u64).collect::<Vec<_>>());
+            assert_eq!(out.take(), (0..AT).collect::<Vec<_>>());
         }
     }
 }
@@ -236,24 +232,101 @@ impl Operator for How {
     }
 }
 
-/// A value far behind the failure, in the same batch or in one that has arrived and is dropped.
+/// The job has failed in this stage, and with these words.
+fn assert_first(outcome: &Result<(), JobError>, stage: &str, words: &str) {
+    let error = outcome.as_ref().expect_err("the job has a fault");
+    let first = match error {
+        JobError::Failed { failure, .. } => failure.to_string(),
+        JobError::Panicked { message, .. } => message.clone(),
+        error => panic!("{error:?}"),
+    };
+    assert_eq!((&*error.task().unwrap().stage, &*first), (stage, words));
+}
+
+/// Values with one far behind record `AT` that panics when it is dropped.
+fn with_a_late_drop(flow: &Dataflow) -> Stream<impl Chain<Out = Mined>> {
+    let numbers = flow.source("numbers", Items::from(0..RECORDS));
+    numbers.map(|n| Mined::at(AT + 200, n, Mine::Drop)).boxed()
+}
+
+/// In the same batch, whose rest is let go of where a second panic would end the process, or in one
+/// that has arrived and is dropped.
 #[test]
 fn a_value_that_panics_when_it_is_dropped_behind_a_failure_does_not_replace_it() {
     for place in PLACES {
-        for (how, batch) in [(How::Error, 1_024), (How::Error, 100), (How::Panic, 100)] {
+        for (how, batch) in [How::Error, How::Panic].map(|how| [(how, 1_024), (how, 100)]).concat()
+        {
             let settings = Settings::new().batch_records(batch).credits(10);
             let (out, outcome) = place.run_with(settings, |flow| {
-                let numbers = flow.source("numbers", Items::from(0..RECORDS));
-                let values = numbers.map(|n| Mined::at(AT + 200, n, Mine::Drop));
+                let values = with_a_late_drop(flow);
                 values.operator("check", move |_| how).parallelism(1).collect("out")
             });
-            let error = outcome.expect_err("the operator fails");
-            let first = match &error {
-                JobError::Failed { failure, .. } => failure.to_string(),
-                JobError::Panicked { message, .. } => message.clone(),
-                error => panic!("{error:?}"),
-            };
-            assert_eq!((&*error.task().unwrap().stage, &*first), ("check", "no more"));
+            assert_first(&outcome, "check", "no more");
+            assert_eq!(out.take(), (0..AT).collect::<Vec<_>>(), "{how:?}");
+        }
+    }
+}
+
+#[test]
+fn nor_does_it_behind_a_panic_of_a_step_or_of_a_sinks_function() {
+    let check = |it: Mined| {
+        assert!(it.n != AT, "no more");
+        it.n
+    };
+    for place in PLACES {
+        let (out, outcome) = place.run(|flow| with_a_late_drop(flow).map(check).collect("out"));
+        assert_first(&outcome, "numbers", "no more");
+        assert_eq!(out.take(), (0..AT).collect::<Vec<_>>());
+
+        let (_, outcome) = place.run(|flow| {
+            let check = move |it| _ = check(it);
+            with_a_late_drop(flow).for_each("out", check).parallelism(1)
+        });
+        assert_first(&outcome, "out", "no more");
+    }
+}
+
+#[test]
+fn nor_does_it_or_the_key_itself_behind_a_key_that_cannot_be_serialised() {
+    for place in PLACES {
+        for mine in [Mine::Serialize, Mine::Refusal] {
+            let (out, outcome) = place.run(|flow| {
+                // A key that panics in both is dropped by the very panic of its `Serialize`.
+                let own = mine == Mine::Refusal;
+                let key =
+                    move |it: &Mined| Mined::at(AT, it.n, mine).and(Mine::Drop, own && it.n == AT);
+                let keyed = with_a_late_drop(flow).key_by(key);
+                keyed.map_with_state("keep", |_, (): &mut (), it| it.n).collect("out")
+            });
+            assert_blames(&outcome, ("numbers", 0), mine, AT);
+            assert_eq!(in_order(&out), (0..AT).collect::<Vec<_>>());
+        }
+    }
+}
+
+/// Fails as it says, and panics when it is dropped.
+struct Dropping(How, #[expect(dead_code, reason = "it is there to be dropped")] Mined);
+
+impl Operator for Dropping {
+    type In = Mined;
+    type Out = u64;
+    type Timer = NoTimer;
+
+    fn on_record(&mut self, record: Stamped<Mined>, out: &mut Effects<u64>) -> Result<(), Failure> {
+        self.0.on_record(record, out)
+    }
+}
+
+#[test]
+fn an_operator_that_panics_when_it_is_dropped_behind_its_failure_has_delivered_what_it_made() {
+    for place in PLACES {
+        for how in [How::Error, How::Panic] {
+            let (out, outcome) = place.run(|flow| {
+                let values = flow.source("numbers", Items::from(0..RECORDS)).map(Mined::sound);
+                let make = move |_: &TaskInfo| Dropping(how, Mined::at(0, 0, Mine::Drop));
+                values.operator("check", make).parallelism(1).collect("out")
+            });
+            assert_first(&outcome, "check", "no more");
             assert_eq!(out.take(), (0..AT).collect::<Vec<_>>(), "{how:?}");
         }
     }

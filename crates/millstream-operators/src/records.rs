@@ -1,6 +1,7 @@
 //! Records that came together, as an operator takes them.
 
 use std::iter::Take;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::vec::Drain;
 
 use millstream_core::Stamped;
@@ -50,6 +51,22 @@ impl<'a, 'b, T> Records<'a, 'b, T> {
         self.left -= some;
         self.batch.by_ref().take(some)
     }
+}
+
+/// Empties a batch by an iterator over its records. Those that `work` leaves are dropped.
+///
+/// Their `Drop` is a user's. If `work` panics they are dropped behind its panic and not while it
+/// unwinds, where a second one would end the process; and theirs does not replace the first.
+pub fn drained<T, R>(batch: &mut Vec<T>, work: impl FnOnce(&mut Drain<'_, T>) -> R) -> R {
+    let mut drain = batch.drain(..);
+    let done = catch_unwind(AssertUnwindSafe(|| work(&mut drain)));
+    drain.for_each(let_go);
+    done.unwrap_or_else(|payload| resume_unwind(payload))
+}
+
+/// Drops what stands behind a failure: a panic of a user's `Drop` does not replace it.
+pub fn let_go<T>(value: T) {
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(value)));
 }
 
 impl<T> Iterator for Records<'_, '_, T> {

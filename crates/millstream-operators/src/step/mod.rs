@@ -13,6 +13,8 @@ use std::marker::PhantomData;
 
 use millstream_core::{Data, Stamped, TaskInfo};
 
+use crate::drained;
+
 pub use filter::{Filter, FilterMap};
 pub use flat_map::FlatMap;
 pub use inspect::Inspect;
@@ -45,7 +47,7 @@ pub trait Step: 'static {
 
     /// Hands what becomes of a whole batch to `out`, in order, and leaves the batch empty.
     fn apply_all(&mut self, batch: &mut Vec<Stamped<Self::In>>, out: &mut impl Collect<Self::Out>) {
-        self.apply_each(batch.drain(..), out);
+        drained(batch, |records| self.apply_each(records, out));
     }
 }
 
@@ -56,7 +58,7 @@ pub trait Collect<T> {
 
     /// Takes all of these and leaves the vector empty; may keep it and leave another in its place.
     fn append(&mut self, records: &mut Vec<Stamped<T>>) {
-        records.drain(..).for_each(|record| self.push(record));
+        drained(records, |records| records.for_each(|record| self.push(record)));
     }
 
     /// Takes as many records as the iterator says that it has.

@@ -1,7 +1,10 @@
 //! One way out of a task: fused steps, and behind them the channels of an edge or further branches.
 
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
 use millstream_core::{Data, Failure, Mark, Stamped};
-use millstream_operators::{Collect, Step};
+use millstream_operators::{Collect, Step, let_go};
 
 use super::route::{Outlets, Route, all_wait};
 
@@ -34,6 +37,9 @@ pub trait Outgoing {
     fn wait(&self) -> bool;
     /// Batches sent since this was last asked.
     fn take_sent(&mut self) -> u64;
+    /// How many records of one call never make more than a batch for a channel, as long as no step
+    /// makes many of one.
+    fn batch_records(&self) -> usize;
 }
 
 /// Input that a branch has taken and not worked off, because a step in it makes many records of one
@@ -150,6 +156,10 @@ impl<S: Step, R: Route<S::Out>> Outgoing for Edge<S, R> {
     fn take_sent(&mut self) -> u64 {
         self.outlets.0.iter_mut().map(|outlet| outlet.take_sent()).sum()
     }
+
+    fn batch_records(&self) -> usize {
+        self.outlets.batch_records()
+    }
 }
 
 /// A branch that ends in further branches: a fork, or steps in front of a union.
@@ -157,15 +167,16 @@ impl<S: Step, R: Route<S::Out>> Outgoing for Edge<S, R> {
 /// The steps run once; what comes out is doubled for all branches but the last.
 pub(crate) struct Fork<S: Step> {
     step: S,
-    /// What has left the steps and goes to the branches next.
+    /// What has left the steps and goes to the branches next. Something stays here only if a step
+    /// fails: what it had made before.
     made: Vec<Stamped<S::Out>>,
     branches: Vec<Box<dyn Branch<S::Out>>>,
     double: Double<S::Out>,
     held: Held<S::In>,
 }
 
-/// Doubles records for one more branch.
-type Double<T> = fn(&[Stamped<T>]) -> Vec<Stamped<T>>;
+/// Doubles records for one more branch, one behind the other.
+type Double<T> = fn(&[Stamped<T>], &mut Vec<Stamped<T>>);
 
 /// After so many made records a fork whose steps make many of one looks whether it is blocked.
 const FORK_PIECE: usize = 1_024;
@@ -177,21 +188,47 @@ impl<S: Step> Fork<S> {
         S::Out: Clone,
     {
         let (made, held) = (Vec::new(), Held::new());
-        Self { step, made, branches, double: |records| records.to_vec(), held }
+        Self {
+            step,
+            made,
+            branches,
+            double: |records, copy| copy.extend(records.iter().cloned()),
+            held,
+        }
     }
 
     /// Steps in front of one branch, which need not double anything.
     pub(crate) fn single(step: S, branch: Box<dyn Branch<S::Out>>) -> Self {
         let (made, held) = (Vec::new(), Held::new());
-        Self { step, made, branches: vec![branch], double: |_| Vec::new(), held }
+        Self { step, made, branches: vec![branch], double: |_, _| {}, held }
     }
 
+    fn keeps(&self) -> bool {
+        !self.held.is_empty() || !self.made.is_empty()
+    }
+
+    /// Gives every branch what was made. A fault in one does not keep it from the others.
     fn hand_on(&mut self) -> Result<(), Failure> {
-        let Some((last, others)) = self.branches.split_last_mut() else { return Ok(()) };
-        for branch in others {
-            branch.records(&mut (self.double)(&self.made))?;
+        let Self { made, branches, double, .. } = self;
+        let Some((last, others)) = branches.split_last_mut() else { return Ok(()) };
+        let mut faults = FirstFault::default();
+        let mut copies: Vec<Vec<Stamped<S::Out>>> = Vec::new();
+        for _ in &*others {
+            let mut copy = Vec::with_capacity(made.len());
+            faults.note(|| {
+                double(made, &mut copy);
+                Ok(())
+            });
+            // What stands behind a record that cannot be doubled is given up, for all of them.
+            made.drain(copy.len()..).for_each(let_go);
+            copies.push(copy);
         }
-        last.records(&mut self.made)
+        for (branch, mut copy) in others.iter_mut().zip(copies) {
+            copy.drain(made.len()..).for_each(let_go);
+            faults.note(|| branch.records(&mut copy));
+        }
+        faults.note(|| last.records(made));
+        faults.told()
     }
 
     fn go_on(&mut self) -> Result<(), Failure> {
@@ -209,6 +246,34 @@ impl<S: Step> Fork<S> {
             }
         }
         Ok(())
+    }
+}
+
+/// Of several faults the one that came first.
+#[derive(Default)]
+struct FirstFault(Option<Fault>);
+
+enum Fault {
+    Failure(Failure),
+    Panic(Box<dyn Any + Send>),
+}
+
+impl FirstFault {
+    fn note(&mut self, call: impl FnOnce() -> Result<(), Failure>) {
+        let fault = match catch_unwind(AssertUnwindSafe(call)) {
+            Ok(Ok(())) => return,
+            Ok(Err(failure)) => Fault::Failure(failure),
+            Err(payload) => Fault::Panic(payload),
+        };
+        self.0.get_or_insert(fault);
+    }
+
+    fn told(self) -> Result<(), Failure> {
+        match self.0 {
+            None => Ok(()),
+            Some(Fault::Failure(failure)) => Err(failure),
+            Some(Fault::Panic(payload)) => resume_unwind(payload),
+        }
     }
 }
 
@@ -252,6 +317,9 @@ impl<S: Step> Outgoing for Fork<S> {
 
     fn advance(&mut self) -> Result<(), Failure> {
         self.branches.iter_mut().try_for_each(|branch| branch.advance())?;
+        if !self.made.is_empty() && !self.branches.iter().any(|branch| branch.blocked()) {
+            self.hand_on()?;
+        }
         if self.held.is_empty() { Ok(()) } else { self.go_on() }
     }
 
@@ -265,11 +333,11 @@ impl<S: Step> Outgoing for Fork<S> {
     }
 
     fn holding(&self) -> bool {
-        !self.held.is_empty() || self.branches.iter().any(|branch| branch.holding())
+        self.keeps() || self.branches.iter().any(|branch| branch.holding())
     }
 
     fn blocked(&self) -> bool {
-        !self.held.is_empty() || self.branches.iter().any(|branch| branch.blocked())
+        self.keeps() || self.branches.iter().any(|branch| branch.blocked())
     }
 
     fn filling(&self) -> bool {
@@ -283,5 +351,9 @@ impl<S: Step> Outgoing for Fork<S> {
 
     fn take_sent(&mut self) -> u64 {
         self.branches.iter_mut().map(|branch| branch.take_sent()).sum()
+    }
+
+    fn batch_records(&self) -> usize {
+        self.branches.iter().map(|branch| branch.batch_records()).min().unwrap_or(usize::MAX)
     }
 }

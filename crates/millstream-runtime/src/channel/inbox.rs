@@ -1,6 +1,7 @@
 //! What has arrived at a task and was not taken yet: one queue a channel, served in turn.
 
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use millstream_core::{Grammar, GrammarError, Mark, Stamped};
 use millstream_operators::Records;
@@ -171,20 +172,25 @@ impl<T: Send + 'static> Inbox<T> {
         let records = &mut current.loan.batch.records;
         let all = records.len();
         let mut drain = records.drain(..);
-        let mut result = Ok(true);
-        while matches!(result, Ok(true)) && drain.len() > 0 {
-            let before = drain.len();
-            result = some(&mut Records::new(&mut drain, piece));
-            if !go_on(before - drain.len()) {
-                break;
+        // A panic waits until the rest is in its place again: to drop users' values while it
+        // unwinds would end the process if one of them panics too.
+        let done = catch_unwind(AssertUnwindSafe(|| {
+            let mut result = Ok(true);
+            while matches!(result, Ok(true)) && drain.len() > 0 {
+                let before = drain.len();
+                result = some(&mut Records::new(&mut drain, piece));
+                if !go_on(before - drain.len()) {
+                    break;
+                }
             }
-        }
+            result.map(drop)
+        }));
         let left = drain.len();
         if left > 0 {
             let rest: Vec<_> = drain.collect();
             *records = rest;
         }
-        (all - left, result.map(drop))
+        (all - left, done.unwrap_or_else(|payload| resume_unwind(payload)))
     }
 
     /// The next `at_most` records of the batch that [`take`](Self::take) announced, in order, into

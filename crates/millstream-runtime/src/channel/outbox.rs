@@ -95,6 +95,11 @@ impl<T: Data> Outbox<T> {
         all_wait(self.ways().filter(|way| way.blocked()).map(|way| way.wait()))
     }
 
+    /// How many records of one call make a batch for a channel at most; `all` if none leave here.
+    pub(crate) fn batch_records(&self, all: usize) -> usize {
+        self.ways().map(|way| way.batch_records()).min().unwrap_or(all).min(all)
+    }
+
     /// Sends what waits for credit, then what is not full. Ready when nothing is left; else the
     /// task is woken when there is credit.
     pub(crate) fn hand_over(&mut self) -> Poll<Result<(), Failure>> {

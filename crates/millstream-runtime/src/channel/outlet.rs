@@ -134,18 +134,15 @@ impl<T: Send + 'static> Outlet<T> {
         true
     }
 
-    /// Adds to the batch being filled, which has room for all of `records`. Returns how many were
-    /// in it before.
-    #[inline]
-    pub(super) fn fill(&mut self, records: impl Iterator<Item = Stamped<T>>) -> usize {
-        let before = self.open.len();
-        self.open.extend(records);
-        before
+    /// Records after which a batch leaves.
+    pub(super) const fn batch_records(&self) -> usize {
+        self.batch_records
     }
 
-    /// Takes everything behind the first `kept` records out of the batch being filled.
-    pub(super) fn take_back(&mut self, kept: usize) {
-        self.open.truncate(kept);
+    /// Adds to the batch being filled, which has room for all of `records`.
+    #[inline]
+    pub(super) fn fill(&mut self, records: impl Iterator<Item = Stamped<T>>) {
+        self.open.extend(records);
     }
 
     /// The batch being filled leaves if it is full.

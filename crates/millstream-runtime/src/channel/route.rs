@@ -1,10 +1,12 @@
 //! Which channel a record leaves by: forward, by key, in turn, or to all.
 
 use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::thread;
 
 use millstream_core::{Data, Failure, Key, KeyGroups, KeyHash, Keyed, Mark, Stamped};
 
-use millstream_operators::{Collect, Step};
+use millstream_operators::{Collect, Step, drained, let_go};
 
 use super::outlet::Outlet;
 
@@ -39,8 +41,26 @@ pub trait Route<T>: 'static {
         Self: Sized,
     {
         let mut each = Each { route: self, outlets, refused: None };
-        step.apply_all(batch, &mut each);
-        each.refused.map_or(Ok(()), Err)
+        let ran = catch_unwind(AssertUnwindSafe(|| step.apply_all(batch, &mut each)));
+        told(ran, each.refused)
+    }
+}
+
+/// Leaves the loop of a step at a refusal, so that nothing of the user's is called any more: the
+/// loop need not look for one at each record. Caught where the loop began, and told by
+/// [`told`].
+#[cold]
+fn leave() -> ! {
+    struct Left;
+    resume_unwind(Box::new(Left))
+}
+
+/// How a loop over a batch has ended: with a refusal, whole, or with a panic of the user's.
+fn told(ran: thread::Result<()>, refused: Option<Failure>) -> Result<(), Failure> {
+    match (refused, ran) {
+        (Some(failure), _) => Err(failure),
+        (None, Ok(())) => Ok(()),
+        (None, Err(payload)) => resume_unwind(payload),
     }
 }
 
@@ -55,10 +75,9 @@ struct Each<'a, R, Out: Send + 'static> {
 impl<T, R: Route<T>> Collect<T> for Each<'_, R, R::Out> {
     #[inline]
     fn push(&mut self, record: Stamped<T>) {
-        if self.refused.is_none()
-            && let Err(failure) = self.route.push(record, self.outlets)
-        {
+        if let Err(failure) = self.route.push(record, self.outlets) {
             self.refused = Some(failure);
+            leave();
         }
     }
 }
@@ -83,6 +102,11 @@ impl<T: Send + 'static> Outlets<T> {
 
     pub(crate) fn holding(&self) -> bool {
         self.0.iter().any(|outlet| outlet.holding())
+    }
+
+    /// The records of its smallest batch.
+    pub(crate) fn batch_records(&self) -> usize {
+        self.0.iter().map(|outlet| outlet.batch_records()).min().unwrap_or(usize::MAX)
     }
 
     /// Every blocked channel is told that its producer waits; false if one has credit.
@@ -180,7 +204,11 @@ impl<K: Key, F> ByKey<K, F> {
         let key = (self.key)(&record.value);
         match KeyHash::of(&key) {
             Ok(hash) => Ok(record.map(|value| Keyed { hash, key, value })),
-            Err(refused) => Err(Failure::new(refused).about(&key)),
+            Err(refused) => {
+                let failure = Failure::new(refused).about(&key);
+                let_go((key, record));
+                Err(failure)
+            }
         }
     }
 }
@@ -218,12 +246,12 @@ where
         // one loop.
         if let [only] = &mut outlets.0[..] {
             let mut to = ToOnly { route: self, outlet: only, refused: None };
-            step.apply_all(batch, &mut to);
-            return to.refused.map_or(Ok(()), Err);
+            let ran = catch_unwind(AssertUnwindSafe(|| step.apply_all(batch, &mut to)));
+            return told(ran, to.refused);
         }
         let mut each = Each { route: self, outlets, refused: None };
-        step.apply_all(batch, &mut each);
-        each.refused.map_or(Ok(()), Err)
+        let ran = catch_unwind(AssertUnwindSafe(|| step.apply_all(batch, &mut each)));
+        told(ran, each.refused)
     }
 }
 
@@ -235,59 +263,32 @@ struct ToOnly<'a, K: Key, T: Data, F> {
 }
 
 impl<T: Data, K: Key, F: Fn(&T) -> K> ToOnly<'_, K, T, F> {
-    /// A piece that the batch being filled has room for.
-    ///
-    /// A loop that may end at each record is slower than one of a known length, which the
-    /// compiler need not watch. So a refusal does not end it: what follows is given the refused
-    /// key, without a call of the user's code, and is taken back at the end.
     #[inline]
-    fn piece(&mut self, records: impl ExactSizeIterator<Item = Stamped<T>>) {
-        let mut refused = None;
-        let keyed = records.enumerate().map(|(at, record)| {
-            let (hash, key) = match &refused {
-                None => {
-                    let key = (self.route.key)(&record.value);
-                    match KeyHash::of(&key) {
-                        Ok(hash) => (hash, key),
-                        Err(error) => {
-                            let failure = Failure::new(error).about(&key);
-                            refused = Some((at, key.clone(), failure));
-                            (KeyHash::from_raw(0), key)
-                        }
-                    }
-                }
-                Some((_, key, _)) => (KeyHash::from_raw(0), key.clone()),
-            };
-            record.map(|value| Keyed { hash, key, value })
-        });
-        let before = self.outlet.fill(keyed);
-        if let Some((at, _, failure)) = refused {
-            self.outlet.take_back(before + at);
-            self.refused = Some(failure);
-        }
+    fn keyed(
+        route: &ByKey<K, F>,
+        refused: &mut Option<Failure>,
+        record: Stamped<T>,
+    ) -> Stamped<Keyed<K, T>> {
+        route.keyed(record).unwrap_or_else(|failure| {
+            *refused = Some(failure);
+            leave()
+        })
     }
 }
 
 impl<T: Data, K: Key, F: Fn(&T) -> K> Collect<T> for ToOnly<'_, K, T, F> {
     #[inline]
     fn push(&mut self, record: Stamped<T>) {
-        self.extend(std::iter::once(record));
+        self.outlet.push(Self::keyed(self.route, &mut self.refused, record));
     }
 
     fn append(&mut self, records: &mut Vec<Stamped<T>>) {
-        self.extend(records.drain(..));
+        drained(records, |records| self.extend(records));
     }
 
     #[inline]
     fn extend(&mut self, records: impl ExactSizeIterator<Item = Stamped<T>>) {
-        if self.refused.is_some() {
-            return;
-        }
-        if self.outlet.make_room(records.len()) {
-            self.piece(records);
-            self.outlet.cut_if_full();
-        } else {
-            records.for_each(|record| self.push(record));
-        }
+        let Self { route, outlet, refused } = self;
+        outlet.extend(records.map(|record| Self::keyed(route, refused, record)));
     }
 }

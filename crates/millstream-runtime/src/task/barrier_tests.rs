@@ -83,6 +83,10 @@ impl Outgoing for Ear {
     fn take_sent(&mut self) -> u64 {
         0
     }
+
+    fn batch_records(&self) -> usize {
+        usize::MAX
+    }
 }
 
 /// Stands in for a producer.

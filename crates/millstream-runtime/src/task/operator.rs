@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 use std::task::Poll;
 
 use millstream_core::{Failure, Mark, Stamped, TaskInfo, Timestamp};
-use millstream_operators::{Aligned, Alignment, Effects, Frontier, NoTimer, Operator, Progress};
+use millstream_operators::{
+    Aligned, Alignment, Effects, Frontier, NoTimer, Operator, Progress, let_go,
+};
 
 use super::budget::PIECE;
 use super::{After, Logic, Turn};
@@ -41,6 +43,7 @@ struct Running<O: Operator> {
     more: bool,
     /// What an operator of batches is given; empty in between.
     batch: Vec<Stamped<O::In>>,
+    batch_records: usize,
 }
 
 impl<O: Operator<Timer = NoTimer>> Running<O> {
@@ -63,14 +66,20 @@ impl<O: Operator<Timer = NoTimer>> Running<O> {
         inbox: &mut Inbox<O::In>,
         turn: &mut Turn<'_, '_>,
     ) -> Result<(), Failure> {
-        let Self { operator: Some(operator), effects, outbox, more, batch } = self else {
+        let Self { operator: Some(operator), effects, outbox, more, batch, batch_records } = self
+        else {
             return Ok(());
         };
         let budget = &mut turn.budget;
         if O::BATCHES {
-            let n = inbox.piece(budget.records(), batch);
-            turn.metrics.records_in.add(n as u64);
+            let n = inbox.piece(budget.records().min(*batch_records), batch);
             operator.on_batch(batch, effects)?;
+            if !batch.is_empty() {
+                return Err(Failure::new(
+                    "the operator left records of the batch that it was given",
+                ));
+            }
+            turn.metrics.records_in.add(n as u64);
             budget.spend(n);
             return self.settle(turn).map(drop);
         }
@@ -207,12 +216,14 @@ where
         let mut operator = (of.make)(&of.info);
         let opened = operator.open(&of.info);
         let outbox = (of.wire)();
+        let batch_records = outbox.batch_records(of.batch_records);
         self.running = Some(Running {
             operator: Some(operator),
-            effects: Effects::new(outbox.side_buffers(), of.batch_records),
+            effects: Effects::new(outbox.side_buffers(), batch_records),
             outbox,
             more: false,
             batch: Vec::new(),
+            batch_records,
         });
         Poll::Ready(opened)
     }
@@ -264,7 +275,8 @@ where
 
     fn salvage(&mut self) -> Result<(), Failure> {
         let Some(running) = &mut self.running else { return Ok(()) };
-        running.operator = None;
+        // What it has made is handed on even if it panics when it is dropped.
+        let_go(running.operator.take());
         running.outbox.give_up();
         running.outbox.records(running.effects.records())?;
         running.outbox.sides(running.effects.sides())

@@ -55,10 +55,11 @@ impl<K: Sink> SinkLogic<K> {
         let piece = self.piece.min(turn.budget.records());
         let before = turn.budget.clock().monotonic();
         let n = inbox.piece(piece, &mut self.batch);
-        turn.metrics.records_in.add(n as u64);
         let written = writer.write(&mut self.batch);
-        self.batch.clear();
+        // After a failure the rest goes with the task.
         written?;
+        self.batch.clear();
+        turn.metrics.records_in.add(n as u64);
         let took = turn.budget.clock().monotonic().since(before);
         if took > turn.budget.time() / 4 {
             self.piece = PIECE.min((self.piece / 2).max(1));

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::task::Poll;
 
 use millstream_core::{Failure, Mark, Stamped};
-use millstream_operators::SideBuffers;
+use millstream_operators::{SideBuffers, let_go};
 
 use super::{After, Logic, Turn};
 use crate::channel::{Inbox, Outbox};
@@ -131,6 +131,7 @@ impl<S: Source> Logic for SourceLogic<S> {
     fn open(&mut self, turn: &mut Turn<'_, '_>) -> Poll<Result<(), Failure>> {
         if let Some(wire) = self.wire.take() {
             self.outbox = wire();
+            self.batch_records = self.outbox.batch_records(self.batch_records);
             self.sides = self.outbox.side_buffers();
         }
         if matches!(self.state, State::Created) {
@@ -186,7 +187,7 @@ impl<S: Source> Logic for SourceLogic<S> {
     }
 
     fn salvage(&mut self) -> Result<(), Failure> {
-        self.state = State::Ending;
+        let_go(std::mem::replace(&mut self.state, State::Ending));
         self.outbox.give_up();
         self.outbox.records(&mut self.made)?;
         self.outbox.sides(&mut self.sides)?;

@@ -3,6 +3,7 @@
 use std::marker::PhantomData;
 
 use millstream_core::{Data, Failure, Stamped};
+use millstream_operators::drained;
 use millstream_runtime::{Sink, TaskContext, Writer};
 
 /// Calls a function with each record. It is cloned to each task.
@@ -39,7 +40,7 @@ impl<T: Data, F: Fn(Stamped<T>) + 'static> Writer for Each<T, F> {
     type Transaction = ();
 
     fn write(&mut self, batch: &mut Vec<Stamped<T>>) -> Result<(), Failure> {
-        batch.drain(..).for_each(|record| (self.function)(record));
+        drained(batch, |records| records.for_each(|record| (self.function)(record)));
         Ok(())
     }
 }

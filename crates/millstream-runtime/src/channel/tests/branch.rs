@@ -288,6 +288,10 @@ impl Outgoing for Ear {
     fn take_sent(&mut self) -> u64 {
         0
     }
+
+    fn batch_records(&self) -> usize {
+        usize::MAX
+    }
 }
 
 /// A fork of `ways` ways, each an edge of its own; all of them hear the same.
