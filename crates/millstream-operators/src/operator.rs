@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use millstream_core::{Data, Epoch, Failure, Record, Stamped, TaskInfo, Timestamp};
 
-use crate::{Effects, Records, Restored, Snapshot, SnapshotError, Timer};
+use crate::{Effects, Records, Restored, Snapshot, SnapshotError, Timer, drained};
 
 /// Logic that is run by a task: told what happened, it writes what it wants done to [`Effects`].
 ///
@@ -99,7 +99,7 @@ pub trait Operator: 'static {
         batch: &mut Vec<Stamped<Self::In>>,
         out: &mut Effects<Self::Out, Self::Timer>,
     ) -> Result<(), Failure> {
-        batch.drain(..).try_for_each(|record| self.on_record(record, out))
+        drained(batch, |records| records.try_for_each(|record| self.on_record(record, out)))
     }
 
     /// Records came: takes them in order, until there are no more or [`Effects::is_full`] says so.

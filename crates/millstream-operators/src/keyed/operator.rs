@@ -4,7 +4,7 @@ use millstream_core::{Epoch, Failure, Keyed, Stamped, TaskInfo};
 
 use super::Rule;
 use crate::state::{Hint, KeyedTable, Stored};
-use crate::{Effects, NoTimer, Operator, Records, Restored, Snapshot, SnapshotError};
+use crate::{Effects, NoTimer, Operator, Records, Restored, Snapshot, SnapshotError, drained};
 
 /// When results go out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,11 +106,11 @@ impl<R: Rule> Operator for KeyedOperator<R> {
         if self.table.drain_in_order(RESULTS_PIECE, &mut self.results) {
             out.more();
         }
-        for (key, state) in self.results.drain(..) {
-            if let Some(result) = self.rule.result(key, state) {
-                out.emit(Stamped::new(result));
-            }
-        }
+        let rule = &self.rule;
+        drained(&mut self.results, |results| {
+            let results = results.filter_map(|(key, state)| rule.result(key, state));
+            out.extend(results.map(Stamped::new));
+        });
         Ok(())
     }
 
