@@ -162,7 +162,8 @@ async fn a_header_that_is_too_long_is_no_bad_row() {
     assert!(matches!(header, FileError::Header(RowError::TooLong { limit: 10 })), "{header}");
 }
 
-async fn header_error(content: &str) -> String {
+/// What is told of a file whose header is refused at the start: the line, and why.
+async fn header_error(content: &str) -> (u64, String) {
     let folder = Folder::new();
     let path = folder.file("flights.csv", content);
     let flow = Dataflow::new("read");
@@ -171,14 +172,14 @@ async fn header_error(content: &str) -> String {
         panic!("the job has started");
     };
     let failed = Failed::of(Err(error));
-    failed.file_error(&path).to_string()
+    (failed.line().unwrap(), failed.file_error(&path).to_string())
 }
 
 #[actix::test]
 async fn a_column_that_the_header_lacks_is_an_error_at_the_start() {
     assert_eq!(
         header_error("carrier,number,dep_delay\nUA,1,2\n").await,
-        "the header has no column \"flight\"; it has carrier, number, dep_delay"
+        (1, "the header has no column \"flight\"; it has carrier, number, dep_delay".to_owned())
     );
 }
 
@@ -186,7 +187,7 @@ async fn a_column_that_the_header_lacks_is_an_error_at_the_start() {
 async fn an_optional_column_that_the_header_lacks_is_an_error_too() {
     assert_eq!(
         header_error("carrier,flight,delay\nUA,1,2\n").await,
-        "the header has no column \"dep_delay\"; it has carrier, flight, delay"
+        (1, "the header has no column \"dep_delay\"; it has carrier, flight, delay".to_owned())
     );
 }
 
@@ -202,24 +203,41 @@ async fn an_optional_column_may_be_missing_if_that_is_said() {
 async fn a_column_that_is_there_twice_is_an_error_at_the_start() {
     assert_eq!(
         header_error("carrier,flight,dep_delay,flight\nUA,1,2,3\n").await,
-        "the header has column \"flight\" twice"
+        (1, "the header has column \"flight\" twice".to_owned())
     );
 }
 
 #[actix::test]
-async fn a_missing_column_behind_a_bad_first_row_is_told_with_the_first_good_one() {
+async fn a_fault_of_the_header_names_the_line_of_the_header() {
+    let missing = "the header has no column \"flight\"; it has carrier, dep_delay";
+    let twice = "the header has column \"flight\" twice";
+    for (blank, line) in [("", 1), ("\n", 2), ("\n\r\n\r", 4)] {
+        for behind in ["\n", "\n\n\n"] {
+            let content = format!("{blank}carrier,dep_delay{behind}UA,2\n");
+            assert_eq!(header_error(&content).await, (line, missing.to_owned()), "{content:?}");
+            let content = format!("{blank}carrier,flight,flight,dep_delay{behind}UA,1,2,3\n");
+            assert_eq!(header_error(&content).await, (line, twice.to_owned()), "{content:?}");
+        }
+    }
+}
+
+#[actix::test]
+async fn a_missing_column_behind_bad_rows_is_told_at_the_first_good_one_with_the_header_s_line() {
     let folder = Folder::new();
-    let path = folder.file("flights.csv", "carrier,flight\nUA,x\nUA,y\nUA,1\n");
+    let path = folder.file("flights.csv", "\ncarrier,flight\nUA,x\nUA,y\nUA,1\n");
     let bad = SideOutput::new("bad");
     let flow = Dataflow::new("read");
     let flights = flow.source("file", Csv::<Flight>::open(&path).bad_rows_to(&bad));
     let bad = flights.side_output(&bad).collect("bad");
     let good = flights.collect("good");
     let failed = Failed::of(run(&flow, Settings::new()).await);
-    assert_eq!((good.len(), failed.line()), (0, Some(4)));
-    assert!(matches!(failed.file_error(&path), FileError::MissingColumn { .. }));
+    assert_eq!((good.len(), failed.line()), (0, Some(2)));
+    assert_eq!(
+        failed.file_error(&path).to_string(),
+        "the header has no column \"dep_delay\"; it has carrier, flight"
+    );
     let lines: Vec<u64> = bad.take().iter().map(|row| row.line).collect();
-    assert_eq!(lines, [2, 3]);
+    assert_eq!(lines, [3, 4]);
 }
 
 #[actix::test]

@@ -80,6 +80,8 @@ pub struct RowReader<R> {
     row: Row,
     /// Behind the last row that was given.
     position: FilePosition,
+    /// The line of what stands at the head of the file, if something does.
+    head: Option<u64>,
 }
 
 /// What was read behind the position.
@@ -155,7 +157,7 @@ impl<R: Rows> RowReader<R> {
         let opened = Text::open(&options.path, 0);
         let (text, bytes) = opened.map_err(|error| failure(error, &options.path, None))?;
         let position = FilePosition { bytes, lines: 0 };
-        Ok(Self { rows, text, options, row: Row::default(), position })
+        Ok(Self { rows, text, options, row: Row::default(), position, head: None })
     }
 
     /// Goes to a position.
@@ -171,6 +173,11 @@ impl<R: Rows> RowReader<R> {
 
     fn failure(&self, error: FileError) -> Failure {
         failure(error, &self.options.path, Some(self.position.lines + 1))
+    }
+
+    /// What no row of the file can make good lies in its head, whichever row shows it.
+    fn head_failure(&self, error: FileError) -> Failure {
+        failure(error, &self.options.path, self.head.or(Some(self.position.lines + 1)))
     }
 
     /// Reads on to the end of a row, at most so many bytes.
@@ -234,7 +241,7 @@ impl<R: Rows> RowReader<R> {
         let given = match value {
             Ok(Some(value)) => Given::Value(value),
             Ok(None) => Given::Blank,
-            Err(Fault::File(error)) => return Err(self.failure(error)),
+            Err(Fault::File(error)) => return Err(self.head_failure(error)),
             Err(Fault::Row(error, column)) => {
                 let (file, line) = (&self.options.path, self.position.lines + 1);
                 let bad = Bad { file, line, column, error, row: self.row.kept() };
@@ -261,7 +268,10 @@ impl<R: Rows> RowReader<R> {
         let mut all = usize::MAX;
         while !done(&self.rows) {
             match self.find(&mut all)? {
-                Found::Row => drop(self.give()?),
+                Found::Row => {
+                    self.head = Some(self.position.lines + 1);
+                    drop(self.give()?);
+                }
                 Found::Part => {}
                 Found::End => break,
             }
@@ -282,7 +292,7 @@ impl<R: Rows> RowReader<R> {
             let (Ok(content), None) = (content, &self.row.error) else { return Ok(()) };
             match self.rows.value(content) {
                 Ok(None) => drop(self.give()?),
-                Err(Fault::File(error)) => return Err(self.failure(error)),
+                Err(Fault::File(error)) => return Err(self.head_failure(error)),
                 Ok(Some(_)) | Err(Fault::Row(..)) => return Ok(()),
             }
         }
