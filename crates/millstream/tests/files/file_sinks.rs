@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::kit::{Failed, Flight, Folder, flight, gunzip, run};
 
-const CSV: &str = "carrier,flight,dep_delay\nUA,1,2.0\n\"A,\"\"A\",2,\n";
+pub(crate) const CSV: &str = "carrier,flight,dep_delay\nUA,1,2.0\n\"A,\"\"A\",2,\n";
 const LINES: &str = "{\"carrier\":\"UA\",\"flight\":1,\"dep_delay\":2.0}\n\
                      {\"carrier\":\"A,\\\"A\",\"flight\":2,\"dep_delay\":null}\n";
 
@@ -19,7 +19,7 @@ fn flights() -> Items<[Flight; 2]> {
 }
 
 /// A job from flights into a CSV file.
-async fn write(path: &Path) -> Result<(), JobError> {
+pub(crate) async fn write(path: &Path) -> Result<(), JobError> {
     let flow = Dataflow::new("write");
     let _ = flow.source("flights", flights()).sink("out", Csv::to(path));
     run(&flow, Settings::new()).await
@@ -153,7 +153,7 @@ async fn what_an_earlier_run_left_is_written_over() {
 }
 
 /// Writing to a place fails at the start; why.
-async fn refused(path: &Path) -> Failed {
+pub(crate) async fn refused(path: &Path) -> Failed {
     let flow = Dataflow::new("write");
     let _ = flow.source("flights", flights()).sink("out", Csv::to(path));
     let Err(StartError::Failed(error)) = flow.start(Settings::new()).await else {
@@ -176,8 +176,8 @@ async fn a_folder_that_cannot_be_made_is_an_error_at_the_start() {
 #[actix::test]
 async fn a_file_that_cannot_be_created_is_an_error_at_the_start() {
     let folder = Folder::new();
-    fs::create_dir(folder.path("flights.csv.part")).unwrap();
-    let path = folder.path("flights.csv");
+    // The name can be had, and the temporary one is too long.
+    let path = folder.path(&"f".repeat(252));
     let failed = refused(&path).await;
     assert!(matches!(failed.file_error(&path), FileError::Create(_)), "{failed:?}");
 }

@@ -18,4 +18,6 @@ mod positions;
 #[cfg(test)]
 mod round_trip;
 #[cfg(test)]
+mod targets;
+#[cfg(test)]
 mod transactions;

@@ -17,13 +17,20 @@ use crate::ends::file::{FileTransaction, FileWriter, Format, Unwritable};
 ///
 /// The names of the record's fields become the header, so a record is a struct or a map with
 /// names; its fields are numbers, texts, variants without contents, or `Option`s of these. All
-/// records have the same fields. `None` and an empty text are both written as an empty field.
-/// Without a record there is no header: the file is empty.
+/// records have the same fields. `None` and an empty text are both written as an empty field: in a
+/// CSV file a missing value and an empty text are the same. Without a record there is no header:
+/// the file is empty.
 ///
-/// What is written stands under the name of the file with `.part` added, in the same folder. When
-/// the job ends it is synced and renamed, and replaces a file that had the name before; until then
-/// nothing of it is visible. A job that fails takes the `.part` file away, a process that is
-/// killed leaves it, and the next run writes over it.
+/// What is written stands under a temporary name, that of the file with `.part` added, in the same
+/// folder: **a file that has this name is written over**. When the job ends it is synced and
+/// renamed, and replaces a file that had the name before; until then nothing of it is visible. A
+/// job that fails takes the `.part` file away, a process that is killed leaves it, and the next run
+/// writes over it.
+///
+/// A symbolic link is followed: the file that it leads to is replaced, with the `.part` file beside
+/// it, and the link stays. Only a regular file is replaced or written over; where the path leads to
+/// a device, a pipe or a socket, or where anything but a regular file has the temporary name, the
+/// job is refused at the start.
 ///
 /// # Errors
 ///

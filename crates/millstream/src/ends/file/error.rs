@@ -86,6 +86,26 @@ pub enum FileError {
     /// The path of an output has no file name.
     #[error("the path has no file name")]
     NoName,
+    /// A device, a pipe, a socket stands where an output is to be put.
+    #[error(
+        "the path leads to {found}, which the finished file would replace: name a regular file, \
+         or one that is not there yet"
+    )]
+    NotRegular {
+        /// What stands there.
+        found: &'static str,
+    },
+    /// Something else than a regular file has the temporary name of an output.
+    #[error(
+        "the file is written as {temporary}, and that is {found}: take it away, or name another \
+         file"
+    )]
+    TemporaryTaken {
+        /// The temporary name.
+        temporary: String,
+        /// What has it.
+        found: &'static str,
+    },
     /// The folder that is to hold an output cannot be made.
     #[error("its folder cannot be made: {0}")]
     Folder(#[source] io::Error),

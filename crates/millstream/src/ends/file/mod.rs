@@ -4,6 +4,7 @@ mod error;
 mod output;
 mod reader;
 mod row;
+mod target;
 mod text;
 mod writer;
 

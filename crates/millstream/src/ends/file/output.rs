@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::FileError;
+use super::target::{check_temporary, resolve};
 use super::text::is_gzip;
 
 /// A file that is complete and has not got its name yet.
@@ -36,14 +37,7 @@ impl Output {
     /// Creates the file under its temporary name, and the folders that are missing.
     pub(super) fn create(target: &Path) -> Result<Self, FileError> {
         let gzip = is_gzip(target)?;
-        if target.is_dir() {
-            return Err(FileError::IsFolder);
-        }
-        if target.file_name().is_none() {
-            return Err(FileError::NoName);
-        }
-        // The process may change its folder before the file gets its name.
-        let target = std::path::absolute(target).map_err(FileError::Create)?;
+        let target = resolve(target)?;
         make_folder(folder(&target)).map_err(FileError::Folder)?;
         let file = take_possession(&temporary(&target))?;
         let stream = if gzip { compressed(file) } else { Stream::Plain(file) };
@@ -145,6 +139,8 @@ fn length(path: &Path) -> Result<Option<u64>, FileError> {
 
 /// Creates or empties a file that nobody else writes.
 fn take_possession(path: &Path) -> Result<File, FileError> {
+    // Opening a pipe would wait for somebody who reads it.
+    check_temporary(path)?;
     let mut options = OpenOptions::new();
     // What may be another's is emptied only once it is known to be ours.
     options.write(true).create(true).truncate(false);
@@ -166,7 +162,7 @@ fn take_possession(path: &Path) -> Result<File, FileError> {
 fn is_same(file: &File, path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;
     let opened = file.metadata()?;
-    match fs::metadata(path) {
+    match fs::symlink_metadata(path) {
         Ok(there) => Ok((opened.dev(), opened.ino()) == (there.dev(), there.ino())),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),

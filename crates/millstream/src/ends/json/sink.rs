@@ -15,10 +15,19 @@ use crate::ends::file::{FileTransaction, FileWriter, Format, Unwritable};
 /// [`JsonLines::to`](super::JsonLines::to). One task, so that the order in which records arrive is
 /// kept. Folders that are missing are made.
 ///
-/// What is written stands under the name of the file with `.part` added, in the same folder. When
-/// the job ends it is synced and renamed, and replaces a file that had the name before; until then
-/// nothing of it is visible. A job that fails takes the `.part` file away, a process that is
-/// killed leaves it, and the next run writes over it.
+/// A float that is `NaN` or infinite is written as `null`, without an error, since JSON has no
+/// number for it.
+///
+/// What is written stands under a temporary name, that of the file with `.part` added, in the same
+/// folder: **a file that has this name is written over**. When the job ends it is synced and
+/// renamed, and replaces a file that had the name before; until then nothing of it is visible. A
+/// job that fails takes the `.part` file away, a process that is killed leaves it, and the next run
+/// writes over it.
+///
+/// A symbolic link is followed: the file that it leads to is replaced, with the `.part` file beside
+/// it, and the link stays. Only a regular file is replaced or written over; where the path leads to
+/// a device, a pipe or a socket, or where anything but a regular file has the temporary name, the
+/// job is refused at the start.
 ///
 /// # Errors
 ///
