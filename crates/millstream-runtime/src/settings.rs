@@ -1,9 +1,9 @@
 //! Every limit of a job, each with a name and a default.
 
+use std::ffi::OsString;
 use std::num::NonZeroUsize;
-use std::time::Duration;
-
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix_rt::ArbiterHandle;
 
@@ -27,7 +27,7 @@ pub enum Workers {
 ///
 /// Each can be set by its method, and [`from_env`](Self::from_env) reads them from variables of the
 /// name in capitals behind `MILLSTREAM_`, such as `MILLSTREAM_BATCH_RECORDS`. What is wrong with
-/// one is an error of the start, where its name is told.
+/// one is told with its name, by `from_env` or at the start.
 #[derive(Clone)]
 pub struct Settings {
     pub(crate) limits: Limits,
@@ -75,12 +75,12 @@ pub enum SettingsError {
         /// Which.
         name: &'static str,
     },
-    /// A variable of the environment that is no number.
+    /// A variable of the environment that is no number, or not even text.
     #[error("environment variable {variable} is {value:?}; it must be a whole number of {unit}")]
     Variable {
         /// The variable.
         variable: String,
-        /// What it holds.
+        /// What it holds; what of it is no valid text is replaced.
         value: String,
         /// What it counts.
         unit: &'static str,
@@ -176,18 +176,23 @@ impl Settings {
     /// The defaults, changed by what the environment says: a variable for each limit, and
     /// `MILLSTREAM_WORKERS`, `MILLSTREAM_PARALLELISM`, `MILLSTREAM_KEY_GROUPS`.
     ///
+    /// `MILLSTREAM_CREDITS` is [`credits`](Self::credits): it sets both kinds of credits, and
+    /// `MILLSTREAM_CREDITS_WITHIN` and `MILLSTREAM_CREDITS_ACROSS` go before it.
+    ///
     /// # Errors
     ///
-    /// When a variable is set and is no whole number.
+    /// When a variable is set and is no whole number, or not even text; when
+    /// `MILLSTREAM_CREDITS` or `MILLSTREAM_WORKERS` is zero. Any other limit of zero is refused at
+    /// the start.
     pub fn from_env() -> Result<Self, SettingsError> {
-        Self::from_variables(|variable| std::env::var(variable).ok())
+        Self::from_raw(|variable| std::env::var_os(variable))
     }
 
     /// As [`from_env`](Self::from_env), with another place to look variables up.
     ///
     /// # Errors
     ///
-    /// When a variable is set and is no whole number.
+    /// As [`from_env`](Self::from_env).
     ///
     /// # Examples
     ///
@@ -203,15 +208,29 @@ impl Settings {
     /// );
     /// ```
     pub fn from_variables(look_up: impl Fn(&str) -> Option<String>) -> Result<Self, SettingsError> {
+        Self::from_raw(|variable| look_up(variable).map(OsString::from))
+    }
+
+    fn from_raw(look_up: impl Fn(&str) -> Option<OsString>) -> Result<Self, SettingsError> {
         let read = |name: &'static str, unit: &'static str| {
             let variable = format!("MILLSTREAM_{}", name.to_uppercase());
             let Some(value) = look_up(&variable) else { return Ok(None) };
-            match value.trim().parse::<u64>() {
-                Ok(number) => Ok(Some(number)),
-                Err(_) => Err(SettingsError::Variable { variable, value, unit }),
+            match value.to_str().and_then(|value| value.trim().parse::<u64>().ok()) {
+                Some(number) => Ok(Some(number)),
+                None => {
+                    let value = value.to_string_lossy().into_owned();
+                    Err(SettingsError::Variable { variable, value, unit })
+                }
             }
         };
         let mut settings = Self::new();
+        // Before the more precise ones, so that those win.
+        if let Some(credits) = read("credits", "batches")? {
+            if credits == 0 {
+                return Err(SettingsError::Zero { name: "credits" });
+            }
+            settings = settings.credits(size(credits));
+        }
         settings.read_limits(&read)?;
         if let Some(workers) = read("workers", "arbiters")? {
             let workers = NonZeroUsize::new(size(workers));
@@ -231,7 +250,9 @@ impl Settings {
         self
     }
 
-    /// Batches under way on a channel, whether within an arbiter or across.
+    /// Batches under way on a channel, whether within an arbiter or across: sets both
+    /// [`credits_within`](Self::credits_within) and [`credits_across`](Self::credits_across). In
+    /// the environment it is `MILLSTREAM_CREDITS`, and the variables of those two go before it.
     #[must_use]
     pub fn credits(self, credits: usize) -> Self {
         self.credits_within(credits).credits_across(credits)
@@ -280,5 +301,91 @@ impl Settings {
             (_, Some(0)) => Err(SettingsError::Zero { name: "parallelism" }),
             _ => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The credits within an arbiter and across that variables lead to.
+    fn credits(variables: &[(&str, &str)]) -> Result<(usize, usize), SettingsError> {
+        let look_up = |name: &str| {
+            let found = variables.iter().find(|(variable, _)| *variable == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        let settings = Settings::from_variables(look_up)?;
+        settings.check()?;
+        Ok((settings.limits.credits_within, settings.limits.credits_across))
+    }
+
+    #[test]
+    fn the_variable_of_the_credits_sets_both_kinds_and_the_precise_ones_win() {
+        let (both, within, across) =
+            ("MILLSTREAM_CREDITS", "MILLSTREAM_CREDITS_WITHIN", "MILLSTREAM_CREDITS_ACROSS");
+        assert_eq!(credits(&[]), Ok((4, 16)));
+        assert_eq!(credits(&[(both, " 7 ")]), Ok((7, 7)));
+        assert_eq!(credits(&[(both, "7"), (within, "2")]), Ok((2, 7)));
+        assert_eq!(credits(&[(across, "9"), (both, "7")]), Ok((7, 9)));
+        assert_eq!(credits(&[(across, "9"), (within, "2"), (both, "7")]), Ok((2, 9)));
+        let zero = |name| Err(SettingsError::Zero { name });
+        assert_eq!(credits(&[(both, "0")]), zero("credits"));
+        assert_eq!(credits(&[(both, "7"), (within, "0")]), zero("credits_within"));
+        for value in ["", "many", "-1", "1.5", "0x10"] {
+            let error = SettingsError::Variable {
+                variable: both.to_owned(),
+                value: value.to_owned(),
+                unit: "batches",
+            };
+            assert_eq!(credits(&[(both, value)]), Err(error));
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_variable_that_is_no_text_is_refused_and_not_passed_over() {
+        use std::os::unix::ffi::OsStringExt;
+
+        let variables = [
+            ("MILLSTREAM_CREDITS", "batches"),
+            ("MILLSTREAM_TURN_TIME", "microseconds"),
+            ("MILLSTREAM_WORKERS", "arbiters"),
+            ("MILLSTREAM_KEY_GROUPS", "key groups"),
+        ];
+        for (variable, unit) in variables {
+            let no_text =
+                |name: &str| (name == variable).then(|| OsString::from_vec(b"4\xFF".to_vec()));
+            let (variable, value) = (variable.to_owned(), "4\u{FFFD}".to_owned());
+            let expected = SettingsError::Variable { variable, value, unit };
+            assert_eq!(Settings::from_raw(no_text).err(), Some(expected));
+        }
+    }
+
+    /// The name of the test below, and the variable that tells it that it is the process below.
+    #[cfg(unix)]
+    const BELOW: [&str; 2] =
+        ["settings::tests::the_environment_itself_is_read_as_it_is", "MILLSTREAM_BELOW"];
+
+    #[cfg(unix)]
+    #[test]
+    fn the_environment_itself_is_read_as_it_is() {
+        use std::os::unix::ffi::OsStringExt;
+
+        let [name, below] = BELOW;
+        if std::env::var_os(below).is_some() {
+            let expected = "environment variable MILLSTREAM_CREDITS is \"4\u{FFFD}\"; it must be \
+                            a whole number of batches";
+            assert_eq!(Settings::from_env().err().unwrap().to_string(), expected);
+            return;
+        }
+        // A process cannot change its own environment without harm to its other threads.
+        let output = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", name])
+            .env(below, "1")
+            .env("MILLSTREAM_CREDITS", OsString::from_vec(b"4\xFF".to_vec()))
+            .output()
+            .unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success() && said.contains("1 passed"), "{said}");
     }
 }
