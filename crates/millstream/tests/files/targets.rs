@@ -100,7 +100,9 @@ async fn a_link_stays_and_the_file_that_it_leads_to_is_replaced() {
     for old in [Some("old"), None] {
         let folder = Folder::new();
         let (link, data) = linked(&folder);
-        old.map(|old| fs::write(&data, old).unwrap());
+        if let Some(old) = old {
+            fs::write(&data, old).unwrap();
+        }
         write(&link).await.unwrap();
         assert!(kind(&link).is_symlink() && kind(&folder.path("inner/second.csv")).is_symlink());
         assert!(kind(&data).is_file());
