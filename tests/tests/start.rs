@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use millstream::prelude::*;
-use millstream::{GraphFault, PlanFault, SettingsError};
+use millstream::{BoxedStream, GraphFault, PlanFault, SettingsError};
 
 /// A small job with an exchange, and what it must give.
 fn numbers() -> (Dataflow, impl Fn() -> Vec<u64>) {
@@ -178,6 +178,14 @@ async fn a_limit_of_zero_is_refused_by_name() {
     assert!(matches!(none.err(), Some(StartError::Settings(SettingsError::NoWorker))));
 }
 
+/// What a start is refused with: what the plan cannot show, and what it shows.
+async fn graph_faults(flow: &Dataflow) -> (Vec<GraphFault>, Vec<PlanFault>) {
+    match flow.start(Settings::new()).await.err() {
+        Some(StartError::Graph(graph)) => (graph.faults().into(), graph.plan_faults().into()),
+        other => panic!("{other:?}"),
+    }
+}
+
 #[actix::test]
 async fn what_the_plan_cannot_show_is_refused_too() {
     let flow = Dataflow::new("twice");
@@ -186,25 +194,91 @@ async fn what_the_plan_cannot_show_is_refused_too() {
     let _ = numbers.side_output(&side).collect("one");
     let _ = numbers.side_output(&side).collect("two");
     let _ = numbers.collect("out");
-    assert!(matches!(
-        flow.start(Settings::new()).await.err(),
-        Some(StartError::Graph(GraphFault::SideOutputReadTwice { .. }))
-    ));
+    let (stage, output) = ("numbers".to_owned(), "side".to_owned());
+    let twice = GraphFault::SideOutputReadTwice { stage, output };
+    assert_eq!(graph_faults(&flow).await, ([twice].into(), [].into()));
 
     let flow = Dataflow::new("too-parallel");
     let _ = flow.source("numbers", Items::from(0..3_u64)).parallelism(2).collect("out");
-    assert!(matches!(
-        flow.start(Settings::new()).await.err(),
-        Some(StartError::Graph(GraphFault::TooParallel { asked: 2, max: 1, .. }))
-    ));
+    let stage = "numbers".to_owned();
+    let too_parallel = GraphFault::TooParallel { stage, asked: 2, max: 1 };
+    assert_eq!(graph_faults(&flow).await, ([too_parallel].into(), [].into()));
 
     let flow = Dataflow::new("union");
     let [a, b] = flow.source("numbers", Items::from(0..3_u64)).fork();
     let _ = a.union(b).parallelism(2).collect("out");
-    assert!(matches!(
-        flow.start(Settings::new()).await.err(),
-        Some(StartError::Graph(GraphFault::ParallelismOfUnion { asked: 2 }))
-    ));
+    let of_union = GraphFault::ParallelismOfUnion { asked: 2 };
+    assert_eq!(graph_faults(&flow).await, ([of_union].into(), [].into()));
+}
+
+#[actix::test]
+async fn what_the_plan_cannot_show_is_told_with_what_it_shows_a_line_each() {
+    let flow = Dataflow::new("faulty");
+    let side: SideOutput<u64> = SideOutput::new("side");
+    let one = flow.source("one", Items::from(0..3_u64)).parallelism(2);
+    for name in ["a", "b", "c"] {
+        let _ = one.side_output(&side).collect(name);
+    }
+    let two = flow.source("two", Items::from(0..3_u64)).parallelism(3);
+    let _ = one.union(two).parallelism(0).collect("a");
+    let _ = flow.source("three", Items::from(0..3_u64));
+    let error = flow.start(Settings::new().key_groups(0)).await.err().expect("faults");
+    let StartError::Graph(graph) = &error else { panic!("{error:?}") };
+    assert_eq!((graph.graph(), graph.faults().len(), graph.plan_faults().len()), ("faulty", 4, 3));
+    assert_eq!(
+        error.to_string(),
+        "graph \"faulty\" has 7 faults:\n  \
+         side output \"side\" of stage \"one\" is read twice; fork what is read once\n  \
+         a parallelism of 0 is given to a union, which is no stage; give it to a stage\n  \
+         stage \"one\" has a parallelism of 2 and can have 1 at most\n  \
+         stage \"two\" has a parallelism of 3 and can have 1 at most\n  \
+         2 stages are named \"a\": give each a name of its own\n  \
+         nothing connected to the output of source \"three\": end it in a sink or remove it\n  \
+         0 key groups were asked for: ask for 1 to 32768"
+    );
+}
+
+/// Joins a stream of source "a" of one dataflow and one of source "b" of another. Both refuse to
+/// start, with the same fault, and with what is loose since nothing was connected: the sources and
+/// the first stage behind.
+async fn are_refused(
+    call: &str,
+    first: &str,
+    join: impl FnOnce(BoxedStream<u64>, BoxedStream<u64>),
+) {
+    let (left, right) = (Dataflow::new("left"), Dataflow::new("right"));
+    let numbers = |flow: &Dataflow, name| flow.source(name, Items::from(0..3_u64));
+    join(numbers(&left, "a"), numbers(&right, "b"));
+    let no_input = format!("\n  {first} has no input: connect a stream to it or remove it");
+    let flows = [(&left, "left", "a", 3, &*no_input), (&right, "right", "b", 2, "")];
+    for (flow, name, source, faults, stage) in flows {
+        let error = flow.start(Settings::new()).await.err().expect("two dataflows");
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "graph {name:?} has {faults} faults:\n  \
+                 `{call}` joins a stream of dataflow \"left\" and one of dataflow \"right\", \
+                 which run apart: make both streams in one dataflow\n  \
+                 nothing connected to the output of source {source:?}: end it in a sink or \
+                 remove it{stage}"
+            )
+        );
+    }
+}
+
+#[actix::test]
+async fn streams_of_two_dataflows_are_not_joined_and_both_are_refused() {
+    are_refused("union", "sink \"out\"", |a, b| drop(a.map(|n| n + 1).union(b).collect("out")))
+        .await;
+    are_refused("connect", "sink \"out\"", |a, b| {
+        drop(a.connect(b.filter(|n| *n > 0)).collect("out"))
+    })
+    .await;
+    are_refused("connect", "operator \"count\"", |a, b| {
+        let counted = a.key_by(|n| n % 2).connect(b.key_by(|n| n % 2)).count("count");
+        drop(counted.collect("out"));
+    })
+    .await;
 }
 
 #[actix::test]

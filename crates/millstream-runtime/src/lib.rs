@@ -39,7 +39,7 @@ pub use channel::{Branch, Outlets};
 pub use channel::{Broadcast, ByKey, Rebalance, Route};
 pub use clock::SystemClock;
 pub use ends::{Read, ReadContext, Reader, Sink, Source, TaskContext, Writer};
-pub use fault::GraphFault;
+pub use fault::{GraphError, GraphFault};
 pub use graph::{
     ByKeyOf, Connect, EdgeNode, ForkNode, Graph, InTurn, Inlets, Natural, Node, Opening, Port,
     Prepared, RouteOf, RunKey, SharedNode, Sides, StageKey, StepNode, Wiring,

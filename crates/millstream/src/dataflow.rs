@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use millstream_operators::step::Identity;
 use millstream_plan::Plan;
-use millstream_runtime::{Graph, Job, Settings, Source, StartError};
+use millstream_runtime::{Graph, GraphFault, Job, Settings, Source, StartError};
 
 use crate::Stream;
 use crate::stream::Made;
@@ -17,6 +17,21 @@ pub(crate) struct Shared(Arc<Mutex<Graph>>);
 impl Shared {
     pub(crate) fn graph(&self) -> MutexGuard<'_, Graph> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether both are one graph, so that a call may join streams of them. If they are not, each
+    /// remembers that as its fault.
+    pub(crate) fn may_join(&self, other: &Self, call: &'static str) -> bool {
+        if Arc::ptr_eq(&self.0, &other.0) {
+            return true;
+        }
+        // One at a time, so that two threads cannot wait for one another.
+        let left = self.graph().name().to_owned();
+        let right = other.graph().name().to_owned();
+        let fault = GraphFault::TwoDataflows { call, left, right };
+        self.graph().fault(fault.clone());
+        other.graph().fault(fault);
+        false
     }
 }
 

@@ -83,7 +83,8 @@ where
     }
 
     /// This stream as the first and another with the same keys as the second input of an operator:
-    /// records of one key meet, whichever they come by.
+    /// records of one key meet, whichever they come by. Both are of one dataflow; two are refused
+    /// at their starts.
     #[expect(clippy::type_complexity, reason = "the key function's type has no name")]
     pub fn connect<D, G>(
         self,

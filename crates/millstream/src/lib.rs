@@ -56,9 +56,9 @@ pub use millstream_operators::{
 };
 pub use millstream_plan::{Plan, PlanError, PlanFault};
 pub use millstream_runtime::{
-    GraphFault, Job, JobError, JobState, JobStatus, Offload, Read, ReadContext, Reader, Schedule,
-    Settings, SettingsError, Sink, Source, StartError, SystemClock, TaskContext, TaskName, Workers,
-    Writer, actix, actix_rt,
+    GraphError, GraphFault, Job, JobError, JobState, JobStatus, Offload, Read, ReadContext, Reader,
+    Schedule, Settings, SettingsError, Sink, Source, StartError, SystemClock, TaskContext,
+    TaskName, Workers, Writer, actix, actix_rt,
 };
 
 /// The program of the README, compiled and run.

@@ -121,16 +121,23 @@ impl<C: Chain> Stream<C> {
     }
 
     /// The records of both streams. Those of each keep their order; nothing is said about the order
-    /// between the two.
+    /// between the two. Both are of one dataflow; two are refused at their starts.
     pub fn union<D: Chain<Out = C::Out>>(self, other: Stream<D>) -> BoxedStream<C::Out> {
         let shared = self.shared.clone();
+        if !shared.may_join(&other.shared, "union") {
+            return Stream::of(shared, Vec::new(), None);
+        }
         let origins = vec![self.outlet(None), other.outlet(None)];
         Stream::of(shared, origins, None)
     }
 
-    /// This stream as the first and another as the second input of an operator.
+    /// This stream as the first and another as the second input of an operator. Both are of one
+    /// dataflow; two are refused at their starts.
     pub fn connect<D: Chain>(self, other: Stream<D>) -> BoxedStream<Either<C::Out, D::Out>> {
         let shared = self.shared.clone();
+        if !shared.may_join(&other.shared, "connect") {
+            return Stream::of(shared, Vec::new(), None);
+        }
         let left = self.map(Either::Left).outlet(Some(0));
         let right = other.map(Either::Right).outlet(Some(1));
         Stream::of(shared, vec![left, right], None)

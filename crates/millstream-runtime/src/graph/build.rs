@@ -70,14 +70,26 @@ impl Graph {
         self.faults.push(fault);
     }
 
-    /// The first fault that the plan cannot show.
-    pub(crate) fn first_fault(&self) -> Option<GraphFault> {
+    /// The name of its jobs.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Every fault that the plan cannot show, and each once.
+    pub(crate) fn faults(&self) -> Vec<GraphFault> {
         let too_parallel = |stage: &StageEntry| {
             let (asked, max) = (stage.parallelism?, stage.parallelism_max?);
             let stage = stage.name.to_string();
             (asked > max).then_some(GraphFault::TooParallel { stage, asked, max })
         };
-        self.faults.first().cloned().or_else(|| self.stages.iter().find_map(too_parallel))
+        let all = self.faults.iter().cloned();
+        let mut faults = Vec::new();
+        for fault in all.chain(self.stages.iter().filter_map(too_parallel)) {
+            if !faults.contains(&fault) {
+                faults.push(fault);
+            }
+        }
+        faults
     }
 
     /// The port of a side output, which can be read once.

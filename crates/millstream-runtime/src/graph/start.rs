@@ -14,6 +14,7 @@ use super::build::{Graph, id};
 use super::stage::{Around, Started, Starting};
 use super::wiring::{Run, Way};
 use crate::clock::SystemClock;
+use crate::fault::GraphError;
 use crate::job::{
     Begin, Job, Shared, StageMembers, StartError, Supervisor, SupervisorOf, Watch, Watched,
 };
@@ -133,11 +134,12 @@ impl Graph {
     /// [`StartError`].
     pub fn prepare(&self, settings: Settings) -> Result<Prepared, StartError> {
         settings.check()?;
-        if let Some(fault) = self.first_fault() {
-            return Err(fault.into());
-        }
         let plan = self.plan(&settings);
-        plan.check()?;
+        let (faults, checked) = (self.faults(), plan.check());
+        if !faults.is_empty() {
+            return Err(GraphError::new(self.name.clone(), faults, checked.err()).into());
+        }
+        checked?;
         let crew = Crew::gather(&settings.workers)?;
         Ok(Prepared { settings, plan, crew })
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use millstream_core::{Failure, KeyGroupError, TaskInfo};
 use millstream_plan::PlanError;
 
-use crate::fault::GraphFault;
+use crate::fault::GraphError;
 use crate::settings::SettingsError;
 
 /// A task, as errors name it.
@@ -108,12 +108,12 @@ impl JobError {
 /// Why a job could not be started. Nothing of it is left.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum StartError {
-    /// The graph has faults; each is told.
+    /// The graph has faults, and its plan shows all of them; each is told.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// The graph has a fault that its plan cannot show.
+    /// The graph has faults, and its plan does not show all of them; each is told.
     #[error(transparent)]
-    Graph(#[from] GraphFault),
+    Graph(#[from] GraphError),
     /// The number of key groups and the numbers of tasks do not fit.
     #[error(transparent)]
     KeyGroups(#[from] KeyGroupError),
