@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use millstream_core::{Data, Epoch, Failure, Place, Stamped};
+use millstream_operators::drained;
 use millstream_runtime::{Offload, TaskContext, Writer};
 use serde::Serialize;
 
@@ -119,14 +120,16 @@ impl<F: Format> Writer for FileWriter<F> {
     type Transaction = FileTransaction;
 
     fn write(&mut self, batch: &mut Vec<Stamped<F::Value>>) -> Result<(), Failure> {
-        for record in batch.drain(..) {
-            let put = self.format.put(&record.value, &mut self.page);
-            put.map_err(|why| refuse(why, &self.path).about(&record.value))?;
-            if self.page.len() >= PAGE_BYTES || self.output.is_none() {
-                self.spill()?;
-            }
-        }
-        Ok(())
+        drained(batch, |records| {
+            records.try_for_each(|record| {
+                let put = self.format.put(&record.value, &mut self.page);
+                put.map_err(|why| refuse(why, &self.path).about(&record.value))?;
+                if self.page.len() >= PAGE_BYTES || self.output.is_none() {
+                    self.spill()?;
+                }
+                Ok(())
+            })
+        })
     }
 
     async fn flush(&mut self) -> Result<(), Failure> {
