@@ -54,7 +54,7 @@ pub use millstream_operators::{
     Chain, Effects, Either, NoTimer, Operator, Piece, Restored, SideOutput, Snapshot, Timer,
     TimerDomain, TimerEdit, state, step,
 };
-pub use millstream_plan::{Plan, PlanError, PlanFault};
+pub use millstream_plan::{Plan, PlanError, PlanFault, StageKind};
 pub use millstream_runtime::{
     GraphError, GraphFault, Job, JobError, JobState, JobStatus, Offload, Read, ReadContext, Reader,
     Schedule, Settings, SettingsError, Sink, Source, StartError, SystemClock, TaskContext,
