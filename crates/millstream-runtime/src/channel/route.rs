@@ -46,6 +46,10 @@ pub trait Route<T>: 'static {
     }
 }
 
+/// Whether a loop can be left by unwinding. In a program whose panics end the process it cannot:
+/// there it runs on after a refusal, and what comes behind that is dropped.
+const UNWINDS: bool = cfg!(panic = "unwind");
+
 /// Leaves the loop of a step at a refusal, so that nothing of the user's is called any more: the
 /// loop need not look for one at each record. Caught where the loop began, and told by
 /// [`told`].
@@ -75,9 +79,14 @@ struct Each<'a, R, Out: Send + 'static> {
 impl<T, R: Route<T>> Collect<T> for Each<'_, R, R::Out> {
     #[inline]
     fn push(&mut self, record: Stamped<T>) {
+        if !UNWINDS && self.refused.is_some() {
+            return;
+        }
         if let Err(failure) = self.route.push(record, self.outlets) {
             self.refused = Some(failure);
-            leave();
+            if UNWINDS {
+                leave();
+            }
         }
     }
 }
@@ -262,24 +271,21 @@ struct ToOnly<'a, K: Key, T: Data, F> {
     refused: Option<Failure>,
 }
 
-impl<T: Data, K: Key, F: Fn(&T) -> K> ToOnly<'_, K, T, F> {
-    #[inline]
-    fn keyed(
-        route: &ByKey<K, F>,
-        refused: &mut Option<Failure>,
-        record: Stamped<T>,
-    ) -> Stamped<Keyed<K, T>> {
-        route.keyed(record).unwrap_or_else(|failure| {
-            *refused = Some(failure);
-            leave()
-        })
-    }
-}
-
 impl<T: Data, K: Key, F: Fn(&T) -> K> Collect<T> for ToOnly<'_, K, T, F> {
     #[inline]
     fn push(&mut self, record: Stamped<T>) {
-        self.outlet.push(Self::keyed(self.route, &mut self.refused, record));
+        if !UNWINDS && self.refused.is_some() {
+            return;
+        }
+        match self.route.keyed(record) {
+            Ok(record) => self.outlet.push(record),
+            Err(failure) => {
+                self.refused = Some(failure);
+                if UNWINDS {
+                    leave();
+                }
+            }
+        }
     }
 
     fn append(&mut self, records: &mut Vec<Stamped<T>>) {
@@ -288,7 +294,15 @@ impl<T: Data, K: Key, F: Fn(&T) -> K> Collect<T> for ToOnly<'_, K, T, F> {
 
     #[inline]
     fn extend(&mut self, records: impl ExactSizeIterator<Item = Stamped<T>>) {
+        if !UNWINDS {
+            return records.for_each(|record| self.push(record));
+        }
         let Self { route, outlet, refused } = self;
-        outlet.extend(records.map(|record| Self::keyed(route, refused, record)));
+        outlet.extend(records.map(|record| {
+            route.keyed(record).unwrap_or_else(|failure| {
+                *refused = Some(failure);
+                leave()
+            })
+        }));
     }
 }
