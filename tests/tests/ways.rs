@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use millstream::Data;
 use millstream::prelude::*;
 use serde::{Deserialize, Serialize, Serializer, ser};
 
@@ -197,4 +198,64 @@ async fn a_panic_tells_how_many_records_came_in_the_batches_before() {
         assert_eq!((&*task.stage, &**message), ("out", &*format!("no {at}")));
         assert!(*records_in <= at, "{records_in} came before record {at}");
     }
+}
+
+/// Gives everything to a side output.
+struct Aside<T>(SideOutput<T>);
+
+impl<T: Data + From<u32>> Operator for Aside<T> {
+    type In = u32;
+    type Out = u32;
+    type Timer = NoTimer;
+
+    fn on_record(&mut self, record: Stamped<u32>, out: &mut Effects<u32>) -> Result<(), Failure> {
+        if record.value >= 500 {
+            out.side(&self.0, record.with(T::from(record.value)));
+        }
+        out.emit(record);
+        Ok(())
+    }
+}
+
+#[actix::test]
+async fn a_side_output_holds_no_more_than_its_credits_either() {
+    const TASKS: usize = 16;
+    let aside: SideOutput<u64> = SideOutput::new("aside");
+    let flow = Dataflow::new("hot");
+    let output = aside.clone();
+    let numbers = flow
+        .source("numbers", Items::from(0..20_000_u32))
+        .operator("split", move |_: &TaskInfo| Aside(output.clone()));
+    let _ = numbers
+        .side_output(&aside)
+        .key_by(|_| 1_u8)
+        .map_with_state("hot", |_, sum: &mut u64, n| *sum += n)
+        .parallelism(TASKS)
+        .collect("out");
+    let main = numbers.collect("main");
+    let job = flow.start(Settings::new()).await.unwrap();
+    job.finished().await.unwrap();
+    assert_eq!(main.take(), (0..20_000).collect::<Vec<_>>());
+    let limit = (1_024 / TASKS * 4) as u64;
+    let numbers = job.status().numbers;
+    let peaks = numbers.tasks.iter().filter(|task| task.stage == "hot");
+    let peak = peaks.map(|task| task.numbers.records_queued_peak).max().unwrap();
+    assert!((1..=limit).contains(&peak), "{peak} records on channels for {limit}");
+}
+
+#[actix::test]
+async fn a_side_output_of_another_type_fails_at_its_record_and_nothing_behind_it_comes() {
+    let flow = Dataflow::new("types");
+    let read: SideOutput<u32> = SideOutput::new("aside");
+    let numbers = flow
+        .source("numbers", Items::from(0..2_000_u32))
+        .operator("split", |_: &TaskInfo| Aside(SideOutput::<u64>::new("aside")));
+    let side = numbers.side_output(&read).collect("side");
+    let main = numbers.collect("main");
+    let error = fails(&flow).await;
+    let JobError::Failed { task, failure } = &error else { panic!("{error:?}") };
+    assert_eq!(&*task.stage, "split");
+    assert_eq!(failure.to_string(), "side output \"aside\" is read as u32 and written as u64");
+    assert_eq!(main.take(), (0..=500).collect::<Vec<_>>());
+    assert!(side.take().is_empty());
 }

@@ -20,9 +20,12 @@ pub struct Effects<Out, P = NoTimer> {
     counts: Vec<(&'static str, u64)>,
     /// How many records are enough for one call.
     enough: usize,
-    /// The same, or none once the operator has said that work is left: one number for one look
-    /// after each record.
+    /// The same, or none once something else says that it is time to carry things out: one number
+    /// for one look after each record.
     stop_at: usize,
+    /// Records written to side outputs since that was last so.
+    sided: usize,
+    more: bool,
 }
 
 impl<Out: Data, P> Effects<Out, P> {
@@ -31,7 +34,8 @@ impl<Out: Data, P> Effects<Out, P> {
     pub fn new(sides: SideBuffers, enough: usize) -> Self {
         let enough = enough.max(1);
         let (records, timers, counts) = (Vec::new(), Vec::new(), Vec::new());
-        Self { records, sides, timers, counts, enough, stop_at: enough }
+        let (sided, more) = (0, false);
+        Self { records, sides, timers, counts, enough, stop_at: enough, sided, more }
     }
 
     /// Sends a record on.
@@ -59,6 +63,10 @@ impl<Out: Data, P> Effects<Out, P> {
     /// Sends a record to a side output; if nothing reads it the record is dropped and counted.
     pub fn side<T: Data>(&mut self, output: &SideOutput<T>, record: Stamped<T>) {
         self.sides.push(output, record);
+        self.sided += 1;
+        if self.sided >= self.enough || self.sides.has_mismatch() {
+            self.stop_at = 0;
+        }
     }
 
     /// Sets or deletes a timer.
@@ -77,6 +85,7 @@ impl<Out: Data, P> Effects<Out, P> {
     /// Says that work is left: [`Operator::more`](crate::Operator::more) is called before the next
     /// element of the input, when there is room for what it will make.
     pub fn more(&mut self) {
+        self.more = true;
         self.stop_at = 0;
     }
 
@@ -91,7 +100,8 @@ impl<Out: Data, P> Effects<Out, P> {
         self.stop_at.saturating_sub(self.records.len())
     }
 
-    /// Whether it is time to carry things out: there are enough records, or work is left.
+    /// Whether it is time to carry things out: there are enough records or side records, or work
+    /// is left.
     #[inline]
     pub fn is_full(&self) -> bool {
         self.records.len() >= self.stop_at
@@ -112,8 +122,10 @@ impl<Out: Data, P> Effects<Out, P> {
         &mut self.counts
     }
 
-    /// Whether the operator has said that work is left, since this was last asked.
+    /// Whether the operator has said that work is left, since this was last asked. Whoever asks
+    /// carries everything out: the sheet is no longer full once its records are taken.
     pub fn take_more(&mut self) -> bool {
-        std::mem::replace(&mut self.stop_at, self.enough) == 0
+        (self.stop_at, self.sided) = (self.enough, 0);
+        std::mem::take(&mut self.more)
     }
 }

@@ -122,6 +122,11 @@ impl SideBuffers {
         std::mem::take(&mut self.unread)
     }
 
+    /// Whether a record was written with a type that its reader does not expect.
+    pub(crate) const fn has_mismatch(&self) -> bool {
+        self.mismatch.is_some()
+    }
+
     /// What to say if a record was written with a type that its reader does not expect.
     pub fn take_mismatch(&mut self) -> Option<String> {
         self.mismatch.take()

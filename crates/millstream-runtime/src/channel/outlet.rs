@@ -35,6 +35,8 @@ pub(crate) struct Outlet<T: Send + 'static> {
     batch_records: usize,
     /// The batch being filled.
     open: Vec<Stamped<T>>,
+    /// It leaves with the next credit, full or not.
+    due: bool,
     /// Batches that are made, hold their place and wait for credit.
     queue: VecDeque<Loan<T>>,
     sent: u64,
@@ -51,6 +53,7 @@ impl<T: Send + 'static> Outlet<T> {
             link,
             batch_records: batch_records.max(1),
             open: Vec::new(),
+            due: false,
             queue: VecDeque::new(),
             sent: 0,
         }
@@ -70,21 +73,27 @@ impl<T: Send + 'static> Outlet<T> {
         }
     }
 
-    /// The batch being filled leaves, full or not.
+    /// The batch being filled leaves, full or not, as soon as there is credit. Until then it is not
+    /// made: what waits for credit need not grow by a batch that could still be filled.
     pub(crate) fn flush(&mut self) {
-        if !self.open.is_empty() {
+        if self.open.is_empty() {
+            return;
+        }
+        if self.queue.is_empty() && self.link.credits.has(1) {
             self.cut(None);
+        } else {
+            self.due = true;
         }
     }
 
-    /// Whether something is in the batch being filled.
+    /// Whether something is in the batch being filled that nothing has told to leave.
     pub(crate) fn filling(&self) -> bool {
-        !self.open.is_empty()
+        !self.open.is_empty() && !self.due
     }
 
     /// Whether something waits for credit.
     pub(crate) fn holding(&self) -> bool {
-        !self.queue.is_empty()
+        !self.queue.is_empty() || self.due
     }
 
     /// Whether the next batch would have to wait for credit.
@@ -101,6 +110,9 @@ impl<T: Send + 'static> Outlet<T> {
             if let Some(loan) = self.queue.pop_front() {
                 self.send(loan);
             }
+        }
+        if self.due {
+            self.flush();
         }
     }
 
@@ -154,6 +166,7 @@ impl<T: Send + 'static> Outlet<T> {
     }
 
     fn cut(&mut self, mark: Option<Mark>) {
+        self.due = false;
         let mut records = self.link.buffer();
         std::mem::swap(&mut records, &mut self.open);
         let loan = self.link.lend(Batch { records, mark });

@@ -97,6 +97,7 @@ impl<O: Operator<Timer = NoTimer>> Running<O> {
                 }
                 *more |= effects.take_more();
                 made += outbox.records(effects.records())?;
+                outbox.sides(effects.sides())?;
                 Ok(!*more && !outbox.blocked())
             },
             |records| budget.spend(records),

@@ -75,8 +75,12 @@ proptest! {
                 }
                 Op::Mark(_) => {}
                 Op::Flush => {
+                    let (spent, queued) = (wire.under_way() == credits, &wire.metrics);
+                    let before = queued.records_queued.get();
                     outlet.flush();
                     prop_assert!(!outlet.filling());
+                    let after = queued.records_queued.get();
+                    prop_assert!(!spent || after == before, "nothing is made to wait");
                 }
                 Op::Advance => outlet.advance(),
                 Op::Wait => {
