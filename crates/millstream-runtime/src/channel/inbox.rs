@@ -115,7 +115,8 @@ impl<T: Send + 'static> Inbox<T> {
     /// From here on the next batches of these channels wait, and no others.
     pub(crate) fn hold_where(&mut self, holds: impl Fn(usize) -> bool) {
         for channel in 0..self.held.len() {
-            match (std::mem::replace(&mut self.held[channel], holds(channel)), holds(channel)) {
+            let holds = holds(channel);
+            match (std::mem::replace(&mut self.held[channel], holds), holds) {
                 (false, true) => self.order.retain(|ready| *ready != channel),
                 (true, false) if !self.channels[channel].is_empty() => {
                     self.order.push_back(channel);

@@ -40,10 +40,20 @@ pub trait Route<T>: 'static {
     where
         Self: Sized,
     {
-        let mut each = Each { route: self, outlets, refused: None };
-        let ran = catch_unwind(AssertUnwindSafe(|| step.apply_all(batch, &mut each)));
-        told(ran, each.refused)
+        record_by_record(self, step, batch, outlets)
     }
+}
+
+/// Sends what a step makes of a batch on its way, each record by itself, until the first refusal.
+fn record_by_record<R: Route<S::Out>, S: Step>(
+    route: &mut R,
+    step: &mut S,
+    batch: &mut Vec<Stamped<S::In>>,
+    outlets: &mut Outlets<R::Out>,
+) -> Result<(), Failure> {
+    let mut each = Each { route, outlets, refused: None };
+    let ran = catch_unwind(AssertUnwindSafe(|| step.apply_all(batch, &mut each)));
+    told(ran, each.refused)
 }
 
 /// Whether a loop can be left by unwinding. In a program whose panics end the process it cannot:
@@ -165,11 +175,11 @@ impl<T: Data> Route<T> for Rebalance {
         outlets: &mut Outlets<T>,
     ) -> Result<(), Failure> {
         // With one channel there is nothing to choose, and whole batches can be handed over.
-        match &mut outlets.0[..] {
-            [only] => step.apply_all(batch, only),
-            _ => step.apply_all(batch, &mut Each { route: self, outlets, refused: None }),
+        if let [only] = &mut outlets.0[..] {
+            step.apply_all(batch, only);
+            return Ok(());
         }
-        Ok(())
+        record_by_record(self, step, batch, outlets)
     }
 }
 
@@ -258,9 +268,7 @@ where
             let ran = catch_unwind(AssertUnwindSafe(|| step.apply_all(batch, &mut to)));
             return told(ran, to.refused);
         }
-        let mut each = Each { route: self, outlets, refused: None };
-        let ran = catch_unwind(AssertUnwindSafe(|| step.apply_all(batch, &mut each)));
-        told(ran, each.refused)
+        record_by_record(self, step, batch, outlets)
     }
 }
 
