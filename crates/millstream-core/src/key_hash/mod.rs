@@ -119,17 +119,6 @@ impl KeyHash {
     pub const fn from_raw(number: u64) -> Self {
         Self(number)
     }
-
-    /// The hash to give to a hash table: this one, mixed once more.
-    ///
-    /// All keys in one table share the bits that chose their key group and their task. A table that
-    /// took its places from the same bits would use a part of its places only; after another
-    /// multiplication, whose halves are folded, each bit of the result depends on all of them.
-    /// Never stored, so it may change with any version.
-    #[inline]
-    pub const fn table_hash(self) -> u64 {
-        words::fold(self.0, 0xD6E8_FEB8_6659_FD93)
-    }
 }
 
 #[cfg(test)]

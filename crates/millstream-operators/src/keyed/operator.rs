@@ -1,6 +1,9 @@
 //! The operator behind every rule: one table of states, results for each record or at the end.
 
-use millstream_core::{Epoch, Failure, Keyed, Stamped, TaskInfo};
+use std::iter::Take;
+use std::vec::Drain;
+
+use millstream_core::{Epoch, Failure, KeyHash, Keyed, Stamped, TaskInfo};
 
 use super::Rule;
 use crate::state::{Hint, KeyedTable, Stored};
@@ -19,9 +22,6 @@ pub enum Emit {
 /// Results given out between two looks of the task at its room.
 const RESULTS_PIECE: usize = 1_024;
 
-/// Records whose keys are looked for together before the first of them is worked off.
-const AHEAD: usize = 16;
-
 /// Keeps a state for each key and applies a [`Rule`] to it.
 ///
 /// # Ordering
@@ -36,6 +36,7 @@ pub struct KeyedOperator<R: Rule> {
     emit: Emit,
     table: KeyedTable<R::Key, R::State>,
     results: Vec<(R::Key, R::State)>,
+    hints: Vec<Hint>,
 }
 
 impl<R: Rule> KeyedOperator<R> {
@@ -43,7 +44,32 @@ impl<R: Rule> KeyedOperator<R> {
     pub fn new(task: &TaskInfo, emit: Emit, rule: R) -> Self {
         let range = task.key_groups.range(task.subtask, task.parallelism);
         let table = KeyedTable::new(task.key_groups, range);
-        Self { rule, emit, table, results: Vec::new() }
+        Self { rule, emit, table, results: Vec::new(), hints: Vec::new() }
+    }
+}
+
+/// Applies a rule to records whose keys are ours.
+#[inline(always)]
+fn work_off<R: Rule>(
+    rule: &R,
+    emit: Emit,
+    table: &mut KeyedTable<R::Key, R::State>,
+    records: Take<&mut Drain<'_, Stamped<Keyed<R::Key, R::Value>>>>,
+    mut hint: impl FnMut(&KeyedTable<R::Key, R::State>, KeyHash) -> Hint,
+    out: &mut Effects<R::Out>,
+) {
+    match emit {
+        Emit::EachRecord => out.extend(records.map(|record| {
+            let at = record.with(());
+            let Keyed { hash, key, value } = record.value;
+            let update = |state: &mut R::State| rule.update(&key, state, value);
+            at.with(table.change(hint(table, hash), hash, &key, || rule.first(), update))
+        })),
+        Emit::AtEnd => records.for_each(|record| {
+            let Keyed { hash, key, value } = record.value;
+            let absorb = |state: &mut R::State| rule.absorb(&key, state, value);
+            table.change(hint(table, hash), hash, &key, || rule.first(), absorb);
+        }),
     }
 }
 
@@ -66,28 +92,23 @@ impl<R: Rule> Operator for KeyedOperator<R> {
         records: &mut Records<'_, '_, Self::In>,
         out: &mut Effects<R::Out>,
     ) -> Result<(), Failure> {
-        let Self { rule, emit, table, .. } = self;
-        let mut hints = [Hint::NONE; AHEAD];
-        while records.len() > 0 {
+        let Self { rule, emit, table, hints, .. } = self;
+        while let [next, ..] = records.ahead() {
+            table.check(next.value.hash)?;
             // Each record makes one at most.
-            let most = out.room().clamp(1, AHEAD);
-            let hashes = records.ahead().iter().map(|record| record.value.hash);
-            let (n, all_ours) = table.look_ahead(hashes, &mut hints[..most]);
-            let hinted = hints[..n].iter().zip(records.take_some(n));
-            match emit {
-                Emit::EachRecord => out.extend(hinted.map(|(hint, record)| {
-                    let at = record.with(());
-                    let Keyed { key, value, .. } = record.value;
-                    let update = |state: &mut R::State| rule.update(&key, state, value);
-                    at.with(table.change(hint, &key, || rule.first(), update))
-                })),
-                Emit::AtEnd => hinted.for_each(|(hint, record)| {
-                    let Keyed { key, value, .. } = record.value;
-                    let absorb = |state: &mut R::State| rule.absorb(&key, state, value);
-                    table.change(hint, &key, || rule.first(), absorb);
-                }),
+            let most = out.room().max(1);
+            let keys = records.ahead().iter().map(|record| (record.value.hash, &record.value.key));
+            let ours = table.look_ahead(keys.take(most), hints);
+            let ours = records.take_some(ours);
+            if hints.is_empty() {
+                work_off(rule, *emit, table, ours, KeyedTable::hint, out);
+            } else {
+                let mut hints = hints.iter();
+                let next = |table: &KeyedTable<_, _>, hash| {
+                    hints.next().copied().unwrap_or_else(|| table.hint(hash))
+                };
+                work_off(rule, *emit, table, ours, next, out);
             }
-            all_ours?;
             if out.is_full() {
                 break;
             }

@@ -4,16 +4,16 @@ use std::mem;
 
 use millstream_core::{Epoch, KeyGroup};
 
-use super::entry::{Entry, Stored};
+use super::leaf::{Leaf, Origin};
 use super::line::Line;
-use super::node::{Leaf, Node, Span};
+use super::node::{Node, Span};
+use super::stored::Stored;
 
 /// A group with more entries than this is handed out in several pieces.
 pub const CAPTURED_PIECE: usize = 4_096;
 
-/// For each entry that a sweep may copy it looks at so many places, most of which are empty or have
-/// been saved already.
-const PLACES_PER_COPY: usize = 8;
+/// For each entry that a sweep may copy it looks at so many, most of which have been saved already.
+const LOOKS_PER_COPY: usize = 8;
 
 /// Saved entries of one key group: all of them, or a piece if there are many.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,10 +33,11 @@ pub(super) struct Capture<K, V> {
     lists: Vec<Vec<Stored<K, V>>>,
     /// What can be taken, group by group.
     ready: Vec<Captured<K, V>>,
-    /// Where the sweep stands: the leaf at which point, at which place of it. No point behind the
-    /// last leaf.
+    /// The leaf in which the sweep stands, by a point; nothing behind the last leaf.
     point: Option<u64>,
-    place: usize,
+    /// How many of its entries the sweep has not met, at most; nothing before the first of them. The
+    /// part that has the point after a split has no more of them.
+    left: Option<usize>,
     /// The first group that the sweep is not through with.
     group: usize,
 }
@@ -50,7 +51,7 @@ impl<K: Clone, V: Clone> Capture<K, V> {
             lists: (0..line.groups()).map(|_| Vec::new()).collect(),
             ready: Vec::new(),
             point: Some(0),
-            place: 0,
+            left: None,
             group: 0,
         }
     }
@@ -65,39 +66,34 @@ impl<K: Clone, V: Clone> Capture<K, V> {
         self.is_swept() && self.ready.is_empty()
     }
 
-    /// Saves an entry as it is, unless that has been done.
-    pub(super) fn save(&mut self, entry: &mut Entry<K, V>) {
-        if entry.stamp != self.stamp {
-            self.lists[self.line.index_of(entry.hash)].push(entry.store());
-            entry.stamp = self.stamp;
-        }
+    /// Saves an entry as it is, unless that has been done. Returns whether it had to be.
+    pub(super) fn save(&mut self, leaf: &mut Leaf<K, V>, index: usize) -> bool {
+        let entry = match leaf.entry(index) {
+            Some(entry) if entry.stamp != self.stamp => entry,
+            _ => return false,
+        };
+        let Origin { hash, order } = leaf.origin(index);
+        let stored = Stored { order, key: entry.key.clone(), value: entry.value.clone() };
+        self.lists[self.line.index_of(hash)].push(stored);
+        leaf.set_stamp(index, self.stamp);
+        true
     }
 
-    /// Called before a leaf rearranges its entries: if the sweep is within it, it finishes it.
-    pub(super) fn before_moving(&mut self, leaf: &mut Leaf<K, V>, span: Span) {
-        if Some(span.start()) == self.point && self.place > 0 {
-            leaf.iter_mut().for_each(|entry| self.save(entry));
-            self.leave(span);
-        }
-    }
-
-    /// Saves at most `entries` further entries.
+    /// Saves at most `entries` further entries: leaf by leaf, in each from the last one to the
+    /// first.
     pub(super) fn sweep(&mut self, root: &mut Node<K, V>, entries: usize) {
-        let (mut copies, mut looks) = (entries, entries.saturating_mul(PLACES_PER_COPY));
+        let (mut copies, mut looks) = (entries, entries.saturating_mul(LOOKS_PER_COPY));
         while let Some(point) = self.point {
             let (leaf, depth) = root.leaf_mut(|| point);
-            while self.place < leaf.num_buckets() {
+            let mut left = self.left.unwrap_or(usize::MAX).min(leaf.len());
+            while left > 0 {
                 if copies == 0 || looks == 0 {
+                    self.left = Some(left);
                     return;
                 }
+                copies -= usize::from(self.save(leaf, left - 1));
                 looks -= 1;
-                if let Some(entry) = leaf.get_bucket_mut(self.place)
-                    && entry.stamp != self.stamp
-                {
-                    self.save(entry);
-                    copies -= 1;
-                }
-                self.place += 1;
+                left -= 1;
             }
             self.leave(Span::new(point, depth));
         }
@@ -106,7 +102,7 @@ impl<K: Clone, V: Clone> Capture<K, V> {
     /// Goes on to the next leaf; what was saved of the groups that are left with this one, or a
     /// piece of a group that is large enough, can be taken from now on.
     fn leave(&mut self, span: Span) {
-        self.place = 0;
+        self.left = None;
         self.point = span.end();
         while self.group < self.lists.len() {
             let group_end = self.line.end_of(self.group);

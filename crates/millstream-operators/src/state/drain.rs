@@ -14,7 +14,7 @@ use std::vec;
 use millstream_core::KeyHash;
 
 use super::line::Line;
-use super::node::Node;
+use super::node::{Node, Span};
 
 /// An entry's name: the index of its group, how many entries of that had appeared before it, and
 /// its hash, by which it is found.
@@ -43,22 +43,22 @@ impl Drain {
     pub(super) fn step<K, V>(
         &mut self,
         line: &Line,
-        root: &Node<K, V>,
+        root: &mut Node<K, V>,
         work: &mut usize,
     ) -> Option<Name> {
         let next = self.heads.peek().map(|&Reverse(((group, ..), _))| group);
         if let Some(point) = self.point
             && next.is_none_or(|group| line.end_of(group).is_none_or(|end| point < end))
         {
-            let (leaf, span) = root.leaf(point);
+            let (leaf, depth) = root.leaf_mut(|| point);
             *work = work.saturating_sub(leaf.len().max(1));
-            let names =
-                leaf.iter().map(|entry| (line.index_of(entry.hash), entry.order, entry.hash));
+            let names = leaf.origins().iter();
+            let names = names.map(|from| (line.index_of(from.hash), from.order, from.hash));
             let mut run: Vec<_> = names.collect();
             run.sort_unstable();
             self.runs.push(run.into_iter());
             self.pull(self.runs.len() - 1);
-            self.point = span.end();
+            self.point = Span::new(point, depth).end();
             return None;
         }
         let Some(Reverse((name, run))) = self.heads.pop() else {

@@ -43,6 +43,12 @@ impl Line {
         (self.width >> 32) as usize
     }
 
+    /// Whether every group of the job is ours.
+    #[inline]
+    pub(super) const fn is_all(&self) -> bool {
+        self.width >> 32 == self.count
+    }
+
     /// The `index`-th of our groups.
     pub(super) const fn group(&self, index: usize) -> KeyGroup {
         KeyGroup::new((self.start >> 32) as u32 + index as u32)

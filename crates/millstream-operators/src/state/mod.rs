@@ -11,17 +11,16 @@
 //! One big table would double as a whole, and move millions of entries while records wait. A table
 //! for each key group, or eight of them, would put that off until there are more keys than somebody
 //! foresaw, and would lay out a thousand tables for a thousand keys, whose entries then lie far
-//! apart. So there is a tree: it begins as one leaf, a hash table with its entries in line, and a
-//! leaf that has got [`LEAF_ENTRIES`] entries becomes a branch of eight leaves before anything more
-//! is put in. No step ever moves more entries than that. A thousand keys are one small table; many
-//! keys cost one more step down for each factor of eight.
+//! apart. So there is a tree: it begins as one leaf, a small hash table with its entries in line
+//! (`leaf.rs` tells how), and a leaf that has [`LEAF_ENTRIES`] entries becomes a branch of eight
+//! leaves before anything more is put in. No step ever moves more entries than that. A thousand
+//! keys are one small table; many keys cost one more step down for each factor of eight.
 //!
 //! The way down is by key group first: the keys stand on a *line*, group by group, within a group
 //! by their hashes. Each leaf has a *span* of the line, a split cuts a span in eight, and a point
-//! of the line always lies in exactly one leaf, which may have many groups or a piece of one. The
-//! leaves take their places and tags from the hash once more mixed, so that keys which stand close
-//! together do not meet there. After [`MAX_DEPTH`] levels a leaf grows without limit; only keys
-//! that share their whole hash get there.
+//! of the line always lies in exactly one leaf, which may have many groups or a piece of one.
+//! After [`MAX_DEPTH`] levels a leaf grows without limit; only keys that share their whole hash get
+//! there.
 //!
 //! # How it is captured
 //!
@@ -32,10 +31,10 @@
 //! saves the rest, a few entries a call. A group is complete when the sweep has left the last leaf
 //! that reaches into it.
 //!
-//! The sweep remembers a point of the line and a place within the leaf there. Splits do not disturb
-//! it, because it asks anew which leaf has the point. Entries that move *within* a leaf would, so
-//! whoever is about to rearrange the leaf in which the sweep stands first lets the sweep finish
-//! that leaf. Thus the sweep only ever goes forward, and ends.
+//! The sweep remembers a point of the line and, of the leaf there, how many entries it has not met.
+//! It goes from the last one to the first: those that it has not met are the first ones of the leaf,
+//! since a removal puts the last one, which is new or has been met, into the gap, and a split keeps
+//! the order. Thus it only ever goes forward, and ends.
 //!
 //! # Order
 //!
@@ -48,23 +47,21 @@
 //! the table is changed or after it is whole again: a panic can lose the value in hand and can
 //! leave a capture incomplete, but the table can always be dropped, and every call on it ends.
 
+mod books;
 mod capture;
 mod drain;
-mod entry;
 mod error;
-mod hint;
+mod leaf;
 mod line;
 mod node;
-mod slot;
+mod stored;
 mod table;
 
 #[cfg(test)]
 mod tests;
 
 pub use capture::{CAPTURED_PIECE, Captured};
-pub use entry::Stored;
 pub use error::{CaptureOpen, NotOurs, RestoreError};
-pub use hint::Hint;
 pub use node::{LEAF_ENTRIES, MAX_DEPTH};
-pub use slot::{FreeSlot, Slot};
-pub use table::KeyedTable;
+pub use stored::Stored;
+pub use table::{Hint, KeyedTable};

@@ -2,27 +2,18 @@
 
 use std::array;
 
-use hashbrown::HashTable;
-
-use super::entry::Entry;
+use super::leaf::Leaf;
 use super::line::Line;
 
-/// How many entries a leaf has when it becomes a branch of eight leaves: those that fit into 4,096
-/// places.
-pub const LEAF_ENTRIES: usize = 3_584;
+/// How many entries a leaf has when it becomes a branch of eight leaves.
+pub const LEAF_ENTRIES: usize = 4_096;
 
 /// How many times a leaf can be split on the way to a key. Ten levels have room for a thousand
 /// million leaves.
 pub const MAX_DEPTH: u32 = 10;
 
-/// A removal leaves at least one place in so many in use, once there are `SHRINK_ABOVE` places.
-const SPARSE: usize = 8;
-const SHRINK_ABOVE: usize = 64;
-
 const FAN_OUT: usize = 1 << DIGIT_BITS;
 const DIGIT_BITS: u32 = 3;
-
-pub(super) type Leaf<K, V> = HashTable<Entry<K, V>>;
 
 pub(super) enum Node<K, V> {
     Leaf(Leaf<K, V>),
@@ -73,23 +64,28 @@ impl Span {
 
 impl<K, V> Node<K, V> {
     pub(super) fn new() -> Self {
-        Self::Leaf(HashTable::new())
+        Self::Leaf(Leaf::with_room(0))
     }
 
-    /// The leaf that has a point, and its span.
-    pub(super) fn leaf(&self, point: u64) -> (&Leaf<K, V>, Span) {
-        let (mut node, mut depth) = (self, 0);
+    /// The leaf that has a point. The point is asked for only if there is a choice: a small table is
+    /// one leaf.
+    #[inline]
+    pub(super) fn leaf(&self, point: impl FnOnce() -> u64) -> &Leaf<K, V> {
+        let mut parts = match self {
+            Self::Leaf(leaf) => return leaf,
+            Self::Branch(parts) => parts,
+        };
+        let (point, mut depth) = (point(), 0);
         loop {
-            match node {
-                Self::Leaf(leaf) => return (leaf, Span { point, depth }),
-                Self::Branch(parts) => node = &parts[digit(point, depth)],
+            match &parts[digit(point, depth)] {
+                Self::Leaf(leaf) => return leaf,
+                Self::Branch(further) => parts = further,
             }
             depth += 1;
         }
     }
 
-    /// The leaf that has a point, and its depth. The point is asked for only if there is a choice:
-    /// a small table is one leaf.
+    /// The same, to be changed, and its depth.
     #[inline]
     pub(super) fn leaf_mut(&mut self, point: impl FnOnce() -> u64) -> (&mut Leaf<K, V>, u32) {
         let mut parts = match self {
@@ -107,20 +103,14 @@ impl<K, V> Node<K, V> {
         }
     }
 
-    /// Turns the leaf that has a point into a branch of eight. Before that, `prepare` sees it.
-    pub(super) fn split(
-        &mut self,
-        line: &Line,
-        point: u64,
-        prepare: impl FnOnce(&mut Leaf<K, V>, Span),
-    ) {
+    /// Turns the leaf that has a point into a branch of eight.
+    pub(super) fn split(&mut self, line: &Line, point: u64) {
         let (mut node, mut depth) = (self, 0);
         while let Self::Branch(parts) = node {
             node = &mut parts[digit(point, depth)];
             depth += 1;
         }
         if let Self::Leaf(leaf) = node {
-            prepare(leaf, Span { point, depth });
             *node = Self::parted(line, leaf, depth);
         }
     }
@@ -128,31 +118,19 @@ impl<K, V> Node<K, V> {
     fn parted(line: &Line, leaf: &mut Leaf<K, V>, depth: u32) -> Self {
         // An eighth each, and enough above it that few of them must grow at once.
         let share = leaf.len() / FAN_OUT;
-        let room = share + share / 4;
-        let mut parts: [_; FAN_OUT] = array::from_fn(|_| HashTable::with_capacity(room));
-        for entry in leaf.drain() {
-            let part = &mut parts[digit(line.point(entry.hash), depth)];
-            part.insert_unique(entry.table_hash(), entry, Entry::table_hash);
+        let mut parts: [_; FAN_OUT] = array::from_fn(|_| Leaf::with_room(share + share / 4));
+        for (origin, entry) in leaf.take_all() {
+            parts[digit(line.point(origin.hash), depth)].push(origin, entry);
         }
         Self::Branch(Box::new(parts.map(Self::Leaf)))
     }
-}
-
-/// Whether a leaf is so empty that it should give memory back.
-pub(super) fn is_sparse<K, V>(leaf: &Leaf<K, V>) -> bool {
-    // Not its capacity, which falls with removals until the places are put in order again.
-    leaf.num_buckets() > SHRINK_ABOVE && leaf.len() < leaf.num_buckets() / SPARSE
-}
-
-/// Gives memory back, leaving room to grow by as much again.
-pub(super) fn shrink<K, V>(leaf: &mut Leaf<K, V>) {
-    leaf.shrink_to(2 * leaf.len(), Entry::table_hash);
 }
 
 #[cfg(test)]
 mod tests {
     use millstream_core::{KeyGroups, KeyHash};
 
+    use super::super::leaf::{Entry, Origin};
     use super::*;
 
     #[test]
@@ -177,34 +155,33 @@ mod tests {
     }
 
     #[test]
-    fn growing_never_moves_more_entries_than_a_leaf_has() {
-        fn walk<K, V>(node: &Node<K, V>, leaves: &mut Vec<usize>) {
+    fn a_split_moves_the_entries_of_one_leaf_and_keeps_their_order() {
+        fn walk(node: &Node<u32, ()>, leaves: &mut Vec<Vec<u32>>) {
             match node {
-                Node::Leaf(leaf) => leaves.push(leaf.capacity()),
+                Node::Leaf(leaf) => {
+                    let keys = (0..leaf.len()).map(|index| leaf.entry(index).unwrap().key);
+                    leaves.push(keys.collect());
+                }
                 Node::Branch(parts) => parts.iter().for_each(|part| walk(part, leaves)),
             }
         }
         let line = Line::new(KeyGroups::new(128).unwrap(), 0..128);
         let mut node = Node::new();
-        let (mut most, mut kept) = (0, 0);
         for key in 0..200_000_u32 {
             let hash = KeyHash::of(&key).unwrap();
             let point = line.point(hash);
-            let (leaf, _) = node.leaf_mut(|| point);
-            if leaf.len() == LEAF_ENTRIES {
-                node.split(&line, point, |leaf, _| most = most.max(leaf.len()));
+            if node.leaf_mut(|| point).0.len() == LEAF_ENTRIES {
+                node.split(&line, point);
             }
-            let (leaf, _) = node.leaf_mut(|| point);
-            let entry = Entry { hash, order: 0, stamp: 0, key, value: () };
-            leaf.insert_unique(hash.table_hash(), entry, Entry::table_hash);
-            kept += 1;
+            let origin = Origin { hash, order: 0 };
+            node.leaf_mut(|| point).0.push(origin, Entry { stamp: 0, key, value: () });
         }
         let mut leaves = Vec::new();
         walk(&node, &mut leaves);
-        assert_eq!(most, LEAF_ENTRIES);
-        assert!(leaves.iter().all(|&capacity| capacity <= LEAF_ENTRIES), "{leaves:?}");
-        assert!(leaves.len() >= 64, "{leaves:?}");
-        // Half empty at worst, a leaf is never much larger than it need be.
-        assert!(leaves.iter().sum::<usize>() < 3 * kept, "{leaves:?}");
+        assert!(leaves.len() >= 64);
+        assert!(leaves.iter().all(|keys| keys.len() <= LEAF_ENTRIES && keys.is_sorted()));
+        let mut keys = leaves.concat();
+        keys.sort_unstable();
+        assert!(keys.into_iter().eq(0..200_000));
     }
 }

@@ -1,16 +1,25 @@
 //! The table itself: look-ups by key, captures, restore.
 
+use std::hint::black_box;
 use std::ops::Range;
 
 use millstream_core::{Epoch, Key, KeyGroup, KeyGroups, KeyHash, describe};
 
+use super::books::Books;
 use super::capture::{Capture, Captured};
 use super::drain::Drain;
-use super::entry::{Entry, Stored};
 use super::error::{CaptureOpen, NotOurs, RestoreError};
+use super::leaf::{Entry, Leaf, Origin};
 use super::line::Line;
-use super::node::{self, LEAF_ENTRIES, Node, Span};
-use super::slot::{Books, FreeSlot, Slot};
+use super::node::{LEAF_ENTRIES, Node, Span};
+use super::stored::Stored;
+
+/// Keys whose entries are fetched from memory together.
+const AHEAD: usize = 16;
+
+/// Where a key of a [`KeyedTable`] most likely is. One that is wrong only costs time.
+#[derive(Clone, Copy, Debug)]
+pub struct Hint(usize);
 
 /// A value for each key, for the key groups of one subtask.
 ///
@@ -57,9 +66,9 @@ use super::slot::{Books, FreeSlot, Slot};
 /// ```
 pub struct KeyedTable<K, V> {
     groups: KeyGroups,
-    pub(super) root: Node<K, V>,
+    root: Node<K, V>,
     drain: Drain,
-    pub(super) books: Books<K, V>,
+    books: Books<K, V>,
 }
 
 impl<K: Key, V: Clone> KeyedTable<K, V> {
@@ -85,7 +94,6 @@ impl<K: Key, V: Clone> KeyedTable<K, V> {
                 stamp: 0,
                 capture: None,
                 leaf_entries,
-                overfull: None,
             },
         }
     }
@@ -125,52 +133,111 @@ impl<K: Key, V: Clone> KeyedTable<K, V> {
         key: &K,
         first: impl FnOnce() -> V,
     ) -> Result<&mut V, NotOurs> {
-        Ok(match self.slot(hash, key)? {
-            Slot::Filled(value) => value,
-            Slot::Free(slot) => slot.insert(first()),
-        })
+        self.books.line.check(hash)?;
+        Ok(self.search(hash, key, first))
     }
 
-    /// The place of a key: for those who do one thing with the first value and another with the
-    /// next ones. One look-up, whichever it is.
+    /// How many of these keys, from the first one on, may be given to [`change`](Self::change)
+    /// next: those up to the first that another subtask owns. In a large table a few of them are
+    /// looked for, all at once, so that one need not wait for what another reads from memory, and
+    /// `hints` are given for no more; in a small one that is not worth while, and there are none.
+    #[inline]
+    pub fn look_ahead<'k>(
+        &self,
+        keys: impl ExactSizeIterator<Item = (KeyHash, &'k K)>,
+        hints: &mut Vec<Hint>,
+    ) -> usize {
+        hints.clear();
+        let line = &self.books.line;
+        match &self.root {
+            Node::Leaf(_) if line.is_all() => keys.len(),
+            Node::Leaf(_) => keys.take_while(|(hash, _)| line.check(*hash).is_ok()).count(),
+            Node::Branch(_) => {
+                let ours = keys.take(AHEAD).take_while(|(hash, _)| line.check(*hash).is_ok());
+                hints.extend(ours.map(|(hash, key)| {
+                    let leaf = self.root.leaf(|| line.point(hash));
+                    let likely = leaf.look(hash);
+                    // Whatever this says, what it reads is near from now on.
+                    black_box(leaf.entry(likely).is_some_and(|entry| entry.key == *key));
+                    Hint(likely)
+                }));
+                hints.len()
+            }
+        }
+    }
+
+    /// Where a key most likely is, for [`change`](Self::change).
+    #[inline]
+    pub fn hint(&self, hash: KeyHash) -> Hint {
+        Hint(self.root.leaf(|| self.books.line.point(hash)).look(hash))
+    }
+
+    /// Whether a key is ours.
     ///
     /// # Errors
     ///
-    /// [`NotOurs`] when another subtask owns the key.
-    #[inline(always)]
-    pub fn slot<'t, 'k>(
-        &'t mut self,
-        hash: KeyHash,
-        key: &'k K,
-    ) -> Result<Slot<'t, 'k, K, V>, NotOurs> {
-        self.books.line.check(hash)?;
-        Ok(self.place(hash, key))
+    /// [`NotOurs`] when another subtask owns it.
+    pub fn check(&self, hash: KeyHash) -> Result<(), NotOurs> {
+        self.books.line.check(hash)
     }
 
-    /// The place of a key that is ours.
+    /// Changes the value of a key that [`look_ahead`](Self::look_ahead) or [`check`](Self::check)
+    /// has found to be ours; it is made by `first` if the key has none yet.
+    ///
+    /// # Panics
+    ///
+    /// If the key is not ours.
     #[inline(always)]
-    pub(super) fn place<'t, 'k>(&'t mut self, hash: KeyHash, key: &'k K) -> Slot<'t, 'k, K, V> {
-        if self.books.overfull.is_some() {
-            self.split_overfull();
+    pub fn change<R>(
+        &mut self,
+        hint: Hint,
+        hash: KeyHash,
+        key: &K,
+        first: impl FnOnce() -> V,
+        change: impl FnOnce(&mut V) -> R,
+    ) -> R {
+        let (leaf, _) = self.root.leaf_mut(|| self.books.line.point(hash));
+        change(match leaf.entry_mut(hint.0) {
+            Some(entry) if entry.key == *key && entry.stamp == self.books.stamp => &mut entry.value,
+            _ => self.search(hash, key, first),
+        })
+    }
+
+    /// The entry is not where it most likely is, or must be saved first, or there is none.
+    #[inline(never)]
+    fn search(&mut self, hash: KeyHash, key: &K, first: impl FnOnce() -> V) -> &mut V {
+        match self.root.leaf(|| self.books.line.point(hash)).find_key(hash, key) {
+            Some(index) => self.changing(hash, index),
+            None => self.insert(hash, None, key.clone(), first()),
         }
-        let table_hash = hash.table_hash();
+    }
+
+    /// The value of an entry that is about to change.
+    fn changing(&mut self, hash: KeyHash, index: usize) -> &mut V {
+        let (leaf, _) = self.root.leaf_mut(|| self.books.line.point(hash));
+        if leaf.stamp(index) != self.books.stamp {
+            self.books.before_change(leaf, index);
+        }
+        leaf.value_mut(index)
+    }
+
+    /// Puts a key in that is not there. It appears now, or in its old place.
+    #[cold]
+    fn insert(&mut self, hash: KeyHash, order: Option<u64>, key: K, value: V) -> &mut V {
+        debug_assert_eq!(KeyHash::of(&key), Ok(hash), "a key with another key's hash");
         let books = &mut self.books;
-        let (leaf, depth) = self.root.leaf_mut(|| books.line.point(hash));
-        // Looking for the key and for a free place at once would be slower for the keys that are
-        // there, which are most.
-        let same = |entry: &Entry<K, V>| entry.hash == hash && entry.key == *key;
-        match leaf.find_entry(table_hash, same) {
-            Ok(found) => {
-                let entry = found.into_mut();
-                if entry.stamp != books.stamp {
-                    books.save(entry);
-                }
-                Slot::Filled(&mut entry.value)
-            }
-            Err(absent) => {
-                Slot::Free(FreeSlot { leaf: absent.into_table(), depth, hash, key, books })
-            }
+        let point = books.line.point(hash);
+        let (leaf, depth) = self.root.leaf_mut(|| point);
+        if leaf.len() >= books.leaf_entries && Span::new(point, depth).can_split() {
+            self.root.split(&books.line, point);
         }
+        let (leaf, _) = self.root.leaf_mut(|| point);
+        let appeared = &mut books.appeared[books.line.index_of(hash)];
+        let order = order.unwrap_or(*appeared);
+        *appeared = (*appeared).max(order.saturating_add(1));
+        books.len += 1;
+        let entry = Entry { stamp: books.stamp, key, value };
+        &mut leaf.push(Origin { hash, order }, entry).value
     }
 
     /// The value of a key, if it has one.
@@ -181,9 +248,8 @@ impl<K: Key, V: Clone> KeyedTable<K, V> {
     #[inline]
     pub fn get(&self, hash: KeyHash, key: &K) -> Result<Option<&V>, NotOurs> {
         self.books.line.check(hash)?;
-        let (leaf, _) = self.root.leaf(self.books.line.point(hash));
-        let found = leaf.find(hash.table_hash(), |entry| entry.hash == hash && entry.key == *key);
-        Ok(found.map(|entry| &entry.value))
+        let leaf = self.root.leaf(|| self.books.line.point(hash));
+        Ok(leaf.find_key(hash, key).map(|index| leaf.value(index)))
     }
 
     /// The value of a key, to be changed, if it has one.
@@ -194,15 +260,8 @@ impl<K: Key, V: Clone> KeyedTable<K, V> {
     #[inline]
     pub fn get_mut(&mut self, hash: KeyHash, key: &K) -> Result<Option<&mut V>, NotOurs> {
         self.books.line.check(hash)?;
-        let (leaf, _) = self.root.leaf_mut(|| self.books.line.point(hash));
-        let same = |entry: &Entry<K, V>| entry.hash == hash && entry.key == *key;
-        let found = leaf.find_mut(hash.table_hash(), same);
-        Ok(found.map(|entry| {
-            if entry.stamp != self.books.stamp {
-                self.books.save(entry);
-            }
-            &mut entry.value
-        }))
+        let leaf = self.root.leaf(|| self.books.line.point(hash));
+        Ok(leaf.find_key(hash, key).map(|index| self.changing(hash, index)))
     }
 
     /// Takes a key's value out, if it has one.
@@ -212,26 +271,24 @@ impl<K: Key, V: Clone> KeyedTable<K, V> {
     /// [`NotOurs`] when another subtask owns the key.
     pub fn remove(&mut self, hash: KeyHash, key: &K) -> Result<Option<V>, NotOurs> {
         self.books.line.check(hash)?;
-        Ok(self.take_out(hash, |entry| entry.key == *key).map(|(_, value)| value))
+        Ok(self.take_out(hash, |leaf, index| leaf.key(index) == key).map(|(_, value)| value))
     }
 
     /// Takes out the entry with this hash that `same` knows, if there is one.
-    fn take_out(&mut self, hash: KeyHash, same: impl Fn(&Entry<K, V>) -> bool) -> Option<(K, V)> {
-        let (leaf, depth) = self.root.leaf_mut(|| self.books.line.point(hash));
-        let same = |entry: &Entry<K, V>| entry.hash == hash && same(entry);
-        let mut found = leaf.find_entry(hash.table_hash(), same).ok()?;
-        if found.get().stamp != self.books.stamp {
-            self.books.save(found.get_mut());
-        }
-        let (entry, place) = found.remove();
+    fn take_out(
+        &mut self,
+        hash: KeyHash,
+        same: impl Fn(&Leaf<K, V>, usize) -> bool,
+    ) -> Option<(K, V)> {
+        let (leaf, _) = self.root.leaf_mut(|| self.books.line.point(hash));
+        let index = leaf.find(hash, |index| same(leaf, index))?;
+        self.books.before_change(leaf, index);
+        let entry = leaf.remove(index);
         self.books.len -= 1;
-        let leaf = place.into_table();
-        if node::is_sparse(leaf) {
-            let span = Span::new(self.books.line.point(hash), depth);
-            self.books.before_moving(leaf, span);
-            node::shrink(leaf);
+        if leaf.is_sparse() {
+            leaf.shrink();
         }
-        Some((entry.key, entry.value))
+        Some(entry)
     }
 
     /// Gives out entries in order and forgets them: group by group, within a group by first
@@ -244,9 +301,10 @@ impl<K: Key, V: Clone> KeyedTable<K, V> {
     pub fn drain_in_order(&mut self, limit: usize, results: &mut Vec<(K, V)>) -> bool {
         let mut work = limit.max(1);
         while work > 0 && self.books.len > 0 {
-            let next = self.drain.step(&self.books.line, &self.root, &mut work);
+            let next = self.drain.step(&self.books.line, &mut self.root, &mut work);
             if let Some((_, order, hash)) = next {
-                results.extend(self.take_out(hash, |entry| entry.order == order));
+                let same = |leaf: &Leaf<K, V>, index| leaf.origin(index).order == order;
+                results.extend(self.take_out(hash, same));
             }
         }
         if self.books.len == 0 {
@@ -326,24 +384,14 @@ impl<K: Key, V: Clone> KeyedTable<K, V> {
         if own != group {
             return Err(RestoreError::WrongGroup { key: describe(&key), stored: group, own });
         }
-        match self.slot(hash, &key)? {
-            Slot::Free(slot) => {
-                slot.insert_as(order, value);
-                Ok(())
-            }
-            Slot::Filled(_) => Err(RestoreError::Twice { key: describe(&key), group }),
+        if self.get(hash, &key)?.is_some() {
+            return Err(RestoreError::Twice { key: describe(&key), group });
         }
+        self.insert(hash, Some(order), key, value);
+        Ok(())
     }
 
     fn close_if_over(&mut self) {
         self.books.capture = self.books.capture.take().filter(|capture| !capture.is_over());
-    }
-
-    #[cold]
-    fn split_overfull(&mut self) {
-        if let Some(point) = self.books.overfull.take() {
-            let (line, books) = (self.books.line, &mut self.books);
-            self.root.split(&line, point, |leaf, span| books.before_moving(leaf, span));
-        }
     }
 }

@@ -8,7 +8,7 @@ use millstream_operators::{
     Aligned, Alignment, Effects, Frontier, NoTimer, Operator, Progress, let_go,
 };
 
-use super::budget::PIECE;
+use super::budget::Piece;
 use super::{After, Logic, Turn};
 use crate::channel::{Inbox, Outbox, Taken};
 
@@ -33,6 +33,10 @@ pub(crate) struct OperatorLogic<O: Operator> {
     ended: bool,
 }
 
+/// What an operator takes between two looks at the clock, at most: more would save nothing that can
+/// be measured, and a function that is slow from one record to the next would have the more.
+const PIECE: usize = 256;
+
 /// What exists once the task is open.
 struct Running<O: Operator> {
     /// Gone after a failure.
@@ -44,6 +48,7 @@ struct Running<O: Operator> {
     /// What an operator of batches is given; empty in between.
     batch: Vec<Stamped<O::In>>,
     batch_records: usize,
+    piece: Piece,
 }
 
 impl<O: Operator<Timer = NoTimer>> Running<O> {
@@ -66,7 +71,8 @@ impl<O: Operator<Timer = NoTimer>> Running<O> {
         inbox: &mut Inbox<O::In>,
         turn: &mut Turn<'_, '_>,
     ) -> Result<(), Failure> {
-        let Self { operator: Some(operator), effects, outbox, more, batch, batch_records } = self
+        let Self { operator: Some(operator), effects, outbox, more, batch, batch_records, piece } =
+            self
         else {
             return Ok(());
         };
@@ -85,7 +91,7 @@ impl<O: Operator<Timer = NoTimer>> Running<O> {
         }
         let mut made = 0;
         let (done, result) = inbox.records(
-            PIECE,
+            piece.records(),
             |records| -> Result<bool, Failure> {
                 let before = records.len();
                 operator.on_records(records, effects)?;
@@ -100,7 +106,7 @@ impl<O: Operator<Timer = NoTimer>> Running<O> {
                 outbox.sides(effects.sides())?;
                 Ok(!*more && !outbox.blocked())
             },
-            |records| budget.spend(records),
+            |records| budget.spend_piece(records, piece),
         );
         turn.metrics.records_in.add(done as u64);
         turn.metrics.records_out.add(made as u64);
@@ -225,6 +231,7 @@ where
             more: false,
             batch: Vec::new(),
             batch_records,
+            piece: Piece::at_most(PIECE),
         });
         Poll::Ready(opened)
     }

@@ -7,7 +7,7 @@ use std::task::{Poll, ready};
 use millstream_core::{Epoch, Failure, Mark, Stamped};
 use millstream_operators::{Frontier, Progress};
 
-use super::budget::PIECE;
+use super::budget::Piece;
 use super::{After, Logic, Turn};
 use crate::channel::{Inbox, Taken};
 use crate::ends::{Sink, TaskContext, Writer};
@@ -22,7 +22,7 @@ pub(crate) struct SinkLogic<K: Sink> {
     context: TaskContext,
     frontier: Frontier,
     /// What the writer takes at once: as much as it has shown to work off within a turn.
-    piece: usize,
+    piece: Piece,
     batch: Vec<Stamped<K::In>>,
 }
 
@@ -42,31 +42,21 @@ impl<K: Sink> SinkLogic<K> {
             sink,
             context,
             frontier: Frontier::new(channels),
-            piece: PIECE,
+            piece: Piece::at_most(usize::MAX),
             batch: Vec::new(),
         }
     }
 
-    /// Gives the writer one piece of the batch that the inbox announced. A piece doubles while it
-    /// takes little of a turn's time and starts small again when it takes much, so that a fast sink
-    /// is called once a batch and a slow one does not hold up its arbiter.
+    /// Gives the writer one piece of the batch that the inbox announced: a fast sink is called once
+    /// a batch.
     fn write(&mut self, inbox: &mut Inbox<K::In>, turn: &mut Turn<'_, '_>) -> Result<(), Failure> {
         let State::Writing(writer) = &mut self.state else { return Ok(()) };
-        let piece = self.piece.min(turn.budget.records());
-        let before = turn.budget.clock().monotonic();
-        let n = inbox.piece(piece, &mut self.batch);
-        let written = writer.write(&mut self.batch);
+        let n = inbox.piece(self.piece.records().min(turn.budget.records()), &mut self.batch);
         // After a failure the rest goes with the task.
-        written?;
+        writer.write(&mut self.batch)?;
         self.batch.clear();
         turn.metrics.records_in.add(n as u64);
-        let took = turn.budget.clock().monotonic().since(before);
-        if took > turn.budget.time() / 4 {
-            self.piece = PIECE.min((self.piece / 2).max(1));
-        } else if n == self.piece {
-            self.piece = self.piece.saturating_mul(2);
-        }
-        turn.budget.spend(n);
+        turn.budget.spend_piece(n, &mut self.piece);
         Ok(())
     }
 

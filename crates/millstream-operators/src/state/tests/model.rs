@@ -137,14 +137,29 @@ impl<const SHARED: u32> Pair<SHARED> {
         let (ours, foreign): (Vec<u32>, Vec<u32>) =
             keys.partition(|key| self.place(*key).1.is_some());
         let all: Vec<_> = ours.iter().chain(foreign.first()).collect();
-        let mut hints = vec![Hint::NONE; all.len()];
-        let hashes = all.iter().map(|key| self.place(**key).0);
-        let (given, all_ours) = self.table.look_ahead(hashes, &mut hints);
-        assert_eq!((given, all_ours.is_ok()), (ours.len(), foreign.is_empty()));
-        for (key, hint) in ours.into_iter().zip(&hints) {
-            self.table.change(hint, &Name(key), Counted::default, |value| value.0 += 1);
-            self.added(key, true);
+        let mut next = 0;
+        while next < ours.len() {
+            let (found, hints) = self.look_ahead(&all[next..]);
+            let mut hints = hints.into_iter();
+            assert!(found > 0 && found <= ours.len() - next);
+            for key in &ours[next..next + found] {
+                let hash = self.place(*key).0;
+                let add = |value: &mut Counted| value.0 += 1;
+                let hint = hints.next().unwrap_or_else(|| self.table.hint(hash));
+                self.table.change(hint, hash, &Name(*key), Counted::default, add);
+                self.added(*key, true);
+            }
+            next += found;
         }
+        assert_eq!(self.look_ahead(&all[next..]).0, 0);
+    }
+
+    fn look_ahead(&self, keys: &[&u32]) -> (usize, Vec<Hint>) {
+        let keys: Vec<_> = keys.iter().map(|key| (self.place(**key).0, Name(**key))).collect();
+        let mut hints = Vec::new();
+        let ours = self.table.look_ahead(keys.iter().map(|(hash, key)| (*hash, key)), &mut hints);
+        assert!(hints.is_empty() || hints.len() == ours);
+        (ours, hints)
     }
 
     /// What adding to a key does to the list of lists.

@@ -1,33 +1,6 @@
-//! One key with its value: as it stands in the table, and as it is stored.
+//! One key with its value, as it is stored.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-use millstream_core::KeyHash;
-
-/// An entry in its place in a leaf.
-pub(super) struct Entry<K, V> {
-    pub(super) hash: KeyHash,
-    /// How many entries of its group had appeared before it.
-    pub(super) order: u64,
-    /// Which capture it was last saved in, or born after.
-    pub(super) stamp: u32,
-    pub(super) key: K,
-    pub(super) value: V,
-}
-
-impl<K, V> Entry<K, V> {
-    /// The hash that tables are given.
-    #[inline]
-    pub(super) const fn table_hash(&self) -> u64 {
-        self.hash.table_hash()
-    }
-}
-
-impl<K: Clone, V: Clone> Entry<K, V> {
-    pub(super) fn store(&self) -> Stored<K, V> {
-        Stored { order: self.order, key: self.key.clone(), value: self.value.clone() }
-    }
-}
 
 /// An entry outside the table: saved by a capture, or on its way back.
 ///
