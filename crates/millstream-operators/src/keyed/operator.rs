@@ -1,12 +1,9 @@
 //! The operator behind every rule: one table of states, results for each record or at the end.
 
-use std::iter::Take;
-use std::vec::Drain;
-
-use millstream_core::{Epoch, Failure, KeyHash, Keyed, Stamped, TaskInfo};
+use millstream_core::{Epoch, Failure, Keyed, Stamped, TaskInfo};
 
 use super::Rule;
-use crate::state::{Hint, KeyedTable, Stored};
+use crate::state::{Change, KeyedTable, Next, Stored};
 use crate::{Effects, NoTimer, Operator, Records, Restored, Snapshot, SnapshotError, drained};
 
 /// When results go out.
@@ -36,7 +33,6 @@ pub struct KeyedOperator<R: Rule> {
     emit: Emit,
     table: KeyedTable<R::Key, R::State>,
     results: Vec<(R::Key, R::State)>,
-    hints: Vec<Hint>,
 }
 
 impl<R: Rule> KeyedOperator<R> {
@@ -44,18 +40,17 @@ impl<R: Rule> KeyedOperator<R> {
     pub fn new(task: &TaskInfo, emit: Emit, rule: R) -> Self {
         let range = task.key_groups.range(task.subtask, task.parallelism);
         let table = KeyedTable::new(task.key_groups, range);
-        Self { rule, emit, table, results: Vec::new(), hints: Vec::new() }
+        Self { rule, emit, table, results: Vec::new() }
     }
 }
 
-/// Applies a rule to records whose keys are ours.
+/// Applies a rule to records whose states have been looked for.
 #[inline(always)]
 fn work_off<R: Rule>(
     rule: &R,
     emit: Emit,
-    table: &mut KeyedTable<R::Key, R::State>,
-    records: Take<&mut Drain<'_, Stamped<Keyed<R::Key, R::Value>>>>,
-    mut hint: impl FnMut(&KeyedTable<R::Key, R::State>, KeyHash) -> Hint,
+    mut states: impl Change<R::Key, R::State>,
+    records: impl Iterator<Item = Stamped<Keyed<R::Key, R::Value>>>,
     out: &mut Effects<R::Out>,
 ) {
     match emit {
@@ -63,12 +58,12 @@ fn work_off<R: Rule>(
             let at = record.with(());
             let Keyed { hash, key, value } = record.value;
             let update = |state: &mut R::State| rule.update(&key, state, value);
-            at.with(table.change(hint(table, hash), hash, &key, || rule.first(), update))
+            at.with(states.change(hash, &key, || rule.first(), update))
         })),
         Emit::AtEnd => records.for_each(|record| {
             let Keyed { hash, key, value } = record.value;
             let absorb = |state: &mut R::State| rule.absorb(&key, state, value);
-            table.change(hint(table, hash), hash, &key, || rule.first(), absorb);
+            states.change(hash, &key, || rule.first(), absorb);
         }),
     }
 }
@@ -92,22 +87,17 @@ impl<R: Rule> Operator for KeyedOperator<R> {
         records: &mut Records<'_, '_, Self::In>,
         out: &mut Effects<R::Out>,
     ) -> Result<(), Failure> {
-        let Self { rule, emit, table, hints, .. } = self;
+        let Self { rule, emit, table, .. } = self;
         while let [next, ..] = records.ahead() {
             table.check(next.value.hash)?;
             // Each record makes one at most.
             let most = out.room().max(1);
             let keys = records.ahead().iter().map(|record| (record.value.hash, &record.value.key));
-            let ours = table.look_ahead(keys.take(most), hints);
+            let (ours, next) = table.look_ahead(keys.take(most));
             let ours = records.take_some(ours);
-            if hints.is_empty() {
-                work_off(rule, *emit, table, ours, KeyedTable::hint, out);
-            } else {
-                let mut hints = hints.iter();
-                let next = |table: &KeyedTable<_, _>, hash| {
-                    hints.next().copied().unwrap_or_else(|| table.hint(hash))
-                };
-                work_off(rule, *emit, table, ours, next, out);
+            match next {
+                Next::InLeaf(states) => work_off(rule, *emit, states, ours, out),
+                Next::InTree(states) => work_off(rule, *emit, states, ours, out),
             }
             if out.is_full() {
                 break;

@@ -1,7 +1,9 @@
 //! What a table knows about its entries as a whole.
 
+use millstream_core::{Key, KeyHash};
+
 use super::capture::Capture;
-use super::leaf::Leaf;
+use super::leaf::{Entry, Leaf, Origin};
 use super::line::Line;
 
 /// What a table knows about its entries as a whole.
@@ -18,12 +20,57 @@ pub(super) struct Books<K, V> {
 }
 
 impl<K: Clone, V: Clone> Books<K, V> {
-    /// Before an entry of another stamp changes or goes: saves it, if a capture is open that has not.
+    /// Before an entry of another stamp changes or goes: saves it, if a capture is open that has
+    /// not.
     #[cold]
     pub(super) fn before_change(&mut self, leaf: &mut Leaf<K, V>, index: usize) {
         if let Some(capture) = &mut self.capture {
             capture.save(leaf, index);
         }
         leaf.set_stamp(index, self.stamp);
+    }
+
+    /// The value of an entry that is about to change.
+    pub(super) fn changing<'t>(&mut self, leaf: &'t mut Leaf<K, V>, index: usize) -> &'t mut V {
+        if leaf.stamp(index) != self.stamp {
+            self.before_change(leaf, index);
+        }
+        leaf.value_mut(index)
+    }
+
+    /// The value of a key of ours that belongs into this leaf; it is made by `first` if the key has
+    /// none yet.
+    #[inline(never)]
+    pub(super) fn search<'t>(
+        &mut self,
+        leaf: &'t mut Leaf<K, V>,
+        hash: KeyHash,
+        key: &K,
+        first: impl FnOnce() -> V,
+    ) -> &'t mut V
+    where
+        K: Key,
+    {
+        if let Some(index) = leaf.find_key(hash, key) {
+            return self.changing(leaf, index);
+        }
+        debug_assert_eq!(KeyHash::of(key), Ok(hash), "a key with another key's hash");
+        let order = self.appeared[self.line.index_of(hash)];
+        self.insert(leaf, Origin { hash, order }, key.clone(), first())
+    }
+
+    /// Puts a key in that is not there.
+    #[cold]
+    pub(super) fn insert<'t>(
+        &mut self,
+        leaf: &'t mut Leaf<K, V>,
+        origin: Origin,
+        key: K,
+        value: V,
+    ) -> &'t mut V {
+        let appeared = &mut self.appeared[self.line.index_of(origin.hash)];
+        *appeared = (*appeared).max(origin.order.saturating_add(1));
+        self.len += 1;
+        &mut leaf.push(origin, Entry { stamp: self.stamp, key, value }).value
     }
 }

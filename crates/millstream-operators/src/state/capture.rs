@@ -35,8 +35,8 @@ pub(super) struct Capture<K, V> {
     ready: Vec<Captured<K, V>>,
     /// The leaf in which the sweep stands, by a point; nothing behind the last leaf.
     point: Option<u64>,
-    /// How many of its entries the sweep has not met, at most; nothing before the first of them. The
-    /// part that has the point after a split has no more of them.
+    /// How many of its entries the sweep has not met, at most; nothing before the first of them.
+    /// The part that has the point after a split has no more of them.
     left: Option<usize>,
     /// The first group that the sweep is not through with.
     group: usize,

@@ -10,10 +10,10 @@
 //! *Slots* lead to them: numbers of 32 bits, two in a *bucket*. The low bits of a filled slot are
 //! the entry's index, the others are those of its hash, by which the two of a bucket are told apart
 //! before anything else is read. A key stands in the first free slot from the bucket on that its
-//! hash names (linear probing; Knuth, The Art of Computer Programming, volume 3, section 6.4), and a
-//! removal closes the gap that it leaves, so that no slot is ever marked as deleted. At most three
-//! slots in eight are filled: more than nine keys in ten then stand in the bucket that their hash
-//! names, and are found without a loop.
+//! hash names (linear probing; Knuth, The Art of Computer Programming, volume 3, section 6.4), and
+//! a removal closes the gap that it leaves, so that no slot is ever marked as deleted. At most
+//! three slots in eight are filled: more than nine keys in ten then stand in the bucket that their
+//! hash names, and are found without a loop.
 //!
 //! Removing an entry puts the last one into its place. Whoever walks over the entries from the last
 //! one to the first therefore meets each that was there when the walk began and still is, whatever
@@ -199,7 +199,7 @@ impl<K, V> Leaf<K, V> {
     }
 
     fn slot_mut(&mut self, at: u32) -> &mut u32 {
-        let bucket = at / 2 & self.mask();
+        let bucket = (at / 2) & self.mask();
         &mut self.buckets[bucket as usize][at as usize % 2]
     }
 

@@ -32,9 +32,9 @@
 //! that reaches into it.
 //!
 //! The sweep remembers a point of the line and, of the leaf there, how many entries it has not met.
-//! It goes from the last one to the first: those that it has not met are the first ones of the leaf,
-//! since a removal puts the last one, which is new or has been met, into the gap, and a split keeps
-//! the order. Thus it only ever goes forward, and ends.
+//! It goes from the last one to the first: those that it has not met are the first ones of the
+//! leaf, since a removal puts the last one, which is new or has been met, into the gap, and a split
+//! keeps the order. Thus it only ever goes forward, and ends.
 //!
 //! # Order
 //!
@@ -53,6 +53,7 @@ mod drain;
 mod error;
 mod leaf;
 mod line;
+mod next;
 mod node;
 mod stored;
 mod table;
@@ -62,6 +63,7 @@ mod tests;
 
 pub use capture::{CAPTURED_PIECE, Captured};
 pub use error::{CaptureOpen, NotOurs, RestoreError};
+pub use next::{Change, InLeaf, InTree, Next};
 pub use node::{LEAF_ENTRIES, MAX_DEPTH};
 pub use stored::Stored;
-pub use table::{Hint, KeyedTable};
+pub use table::KeyedTable;

@@ -67,8 +67,8 @@ impl<K, V> Node<K, V> {
         Self::Leaf(Leaf::with_room(0))
     }
 
-    /// The leaf that has a point. The point is asked for only if there is a choice: a small table is
-    /// one leaf.
+    /// The leaf that has a point. The point is asked for only if there is a choice: a small table
+    /// is one leaf.
     #[inline]
     pub(super) fn leaf(&self, point: impl FnOnce() -> u64) -> &Leaf<K, V> {
         let mut parts = match self {
@@ -101,6 +101,19 @@ impl<K, V> Node<K, V> {
                 Self::Branch(further) => parts = further,
             }
         }
+    }
+
+    /// The leaf that has a point. If it has `most` entries it is split first, so that one can be
+    /// put in.
+    pub(super) fn with_room(&mut self, line: &Line, point: u64, most: usize) -> &mut Leaf<K, V> {
+        loop {
+            let (leaf, depth) = self.leaf_mut(|| point);
+            if leaf.len() < most || !Span::new(point, depth).can_split() {
+                break;
+            }
+            self.split(line, point);
+        }
+        self.leaf_mut(|| point).0
     }
 
     /// Turns the leaf that has a point into a branch of eight.

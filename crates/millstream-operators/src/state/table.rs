@@ -1,6 +1,5 @@
 //! The table itself: look-ups by key, captures, restore.
 
-use std::hint::black_box;
 use std::ops::Range;
 
 use millstream_core::{Epoch, Key, KeyGroup, KeyGroups, KeyHash, describe};
@@ -9,17 +8,11 @@ use super::books::Books;
 use super::capture::{Capture, Captured};
 use super::drain::Drain;
 use super::error::{CaptureOpen, NotOurs, RestoreError};
-use super::leaf::{Entry, Leaf, Origin};
+use super::leaf::{Leaf, Origin};
 use super::line::Line;
-use super::node::{LEAF_ENTRIES, Node, Span};
+use super::next::search;
+use super::node::{LEAF_ENTRIES, Node};
 use super::stored::Stored;
-
-/// Keys whose entries are fetched from memory together.
-const AHEAD: usize = 16;
-
-/// Where a key of a [`KeyedTable`] most likely is. One that is wrong only costs time.
-#[derive(Clone, Copy, Debug)]
-pub struct Hint(usize);
 
 /// A value for each key, for the key groups of one subtask.
 ///
@@ -66,9 +59,9 @@ pub struct Hint(usize);
 /// ```
 pub struct KeyedTable<K, V> {
     groups: KeyGroups,
-    root: Node<K, V>,
+    pub(super) root: Node<K, V>,
     drain: Drain,
-    books: Books<K, V>,
+    pub(super) books: Books<K, V>,
 }
 
 impl<K: Key, V: Clone> KeyedTable<K, V> {
@@ -134,42 +127,7 @@ impl<K: Key, V: Clone> KeyedTable<K, V> {
         first: impl FnOnce() -> V,
     ) -> Result<&mut V, NotOurs> {
         self.books.line.check(hash)?;
-        Ok(self.search(hash, key, first))
-    }
-
-    /// How many of these keys, from the first one on, may be given to [`change`](Self::change)
-    /// next: those up to the first that another subtask owns. In a large table a few of them are
-    /// looked for, all at once, so that one need not wait for what another reads from memory, and
-    /// `hints` are given for no more; in a small one that is not worth while, and there are none.
-    #[inline]
-    pub fn look_ahead<'k>(
-        &self,
-        keys: impl ExactSizeIterator<Item = (KeyHash, &'k K)>,
-        hints: &mut Vec<Hint>,
-    ) -> usize {
-        hints.clear();
-        let line = &self.books.line;
-        match &self.root {
-            Node::Leaf(_) if line.is_all() => keys.len(),
-            Node::Leaf(_) => keys.take_while(|(hash, _)| line.check(*hash).is_ok()).count(),
-            Node::Branch(_) => {
-                let ours = keys.take(AHEAD).take_while(|(hash, _)| line.check(*hash).is_ok());
-                hints.extend(ours.map(|(hash, key)| {
-                    let leaf = self.root.leaf(|| line.point(hash));
-                    let likely = leaf.look(hash);
-                    // Whatever this says, what it reads is near from now on.
-                    black_box(leaf.entry(likely).is_some_and(|entry| entry.key == *key));
-                    Hint(likely)
-                }));
-                hints.len()
-            }
-        }
-    }
-
-    /// Where a key most likely is, for [`change`](Self::change).
-    #[inline]
-    pub fn hint(&self, hash: KeyHash) -> Hint {
-        Hint(self.root.leaf(|| self.books.line.point(hash)).look(hash))
+        Ok(search(&mut self.root, &mut self.books, hash, key, first))
     }
 
     /// Whether a key is ours.
@@ -181,63 +139,17 @@ impl<K: Key, V: Clone> KeyedTable<K, V> {
         self.books.line.check(hash)
     }
 
-    /// Changes the value of a key that [`look_ahead`](Self::look_ahead) or [`check`](Self::check)
-    /// has found to be ours; it is made by `first` if the key has none yet.
-    ///
-    /// # Panics
-    ///
-    /// If the key is not ours.
-    #[inline(always)]
-    pub fn change<R>(
-        &mut self,
-        hint: Hint,
-        hash: KeyHash,
-        key: &K,
-        first: impl FnOnce() -> V,
-        change: impl FnOnce(&mut V) -> R,
-    ) -> R {
-        let (leaf, _) = self.root.leaf_mut(|| self.books.line.point(hash));
-        change(match leaf.entry_mut(hint.0) {
-            Some(entry) if entry.key == *key && entry.stamp == self.books.stamp => &mut entry.value,
-            _ => self.search(hash, key, first),
-        })
-    }
-
-    /// The entry is not where it most likely is, or must be saved first, or there is none.
-    #[inline(never)]
-    fn search(&mut self, hash: KeyHash, key: &K, first: impl FnOnce() -> V) -> &mut V {
-        match self.root.leaf(|| self.books.line.point(hash)).find_key(hash, key) {
-            Some(index) => self.changing(hash, index),
-            None => self.insert(hash, None, key.clone(), first()),
+    /// How many entries the root has room for while it is a leaf; a full one is split.
+    pub(super) fn room_in_root(&mut self) -> usize {
+        if let Node::Leaf(leaf) = &self.root
+            && leaf.len() >= self.books.leaf_entries
+        {
+            self.root.split(&self.books.line, 0);
         }
-    }
-
-    /// The value of an entry that is about to change.
-    fn changing(&mut self, hash: KeyHash, index: usize) -> &mut V {
-        let (leaf, _) = self.root.leaf_mut(|| self.books.line.point(hash));
-        if leaf.stamp(index) != self.books.stamp {
-            self.books.before_change(leaf, index);
+        match &self.root {
+            Node::Leaf(leaf) => self.books.leaf_entries - leaf.len(),
+            Node::Branch(_) => 0,
         }
-        leaf.value_mut(index)
-    }
-
-    /// Puts a key in that is not there. It appears now, or in its old place.
-    #[cold]
-    fn insert(&mut self, hash: KeyHash, order: Option<u64>, key: K, value: V) -> &mut V {
-        debug_assert_eq!(KeyHash::of(&key), Ok(hash), "a key with another key's hash");
-        let books = &mut self.books;
-        let point = books.line.point(hash);
-        let (leaf, depth) = self.root.leaf_mut(|| point);
-        if leaf.len() >= books.leaf_entries && Span::new(point, depth).can_split() {
-            self.root.split(&books.line, point);
-        }
-        let (leaf, _) = self.root.leaf_mut(|| point);
-        let appeared = &mut books.appeared[books.line.index_of(hash)];
-        let order = order.unwrap_or(*appeared);
-        *appeared = (*appeared).max(order.saturating_add(1));
-        books.len += 1;
-        let entry = Entry { stamp: books.stamp, key, value };
-        &mut leaf.push(Origin { hash, order }, entry).value
     }
 
     /// The value of a key, if it has one.
@@ -260,8 +172,8 @@ impl<K: Key, V: Clone> KeyedTable<K, V> {
     #[inline]
     pub fn get_mut(&mut self, hash: KeyHash, key: &K) -> Result<Option<&mut V>, NotOurs> {
         self.books.line.check(hash)?;
-        let leaf = self.root.leaf(|| self.books.line.point(hash));
-        Ok(leaf.find_key(hash, key).map(|index| self.changing(hash, index)))
+        let (leaf, _) = self.root.leaf_mut(|| self.books.line.point(hash));
+        Ok(leaf.find_key(hash, key).map(|index| self.books.changing(leaf, index)))
     }
 
     /// Takes a key's value out, if it has one.
@@ -384,10 +296,13 @@ impl<K: Key, V: Clone> KeyedTable<K, V> {
         if own != group {
             return Err(RestoreError::WrongGroup { key: describe(&key), stored: group, own });
         }
-        if self.get(hash, &key)?.is_some() {
+        self.books.line.check(hash)?;
+        let Self { root, books, .. } = self;
+        let leaf = root.with_room(&books.line, books.line.point(hash), books.leaf_entries);
+        if leaf.find_key(hash, &key).is_some() {
             return Err(RestoreError::Twice { key: describe(&key), group });
         }
-        self.insert(hash, Some(order), key, value);
+        books.insert(leaf, Origin { hash, order }, key, value);
         Ok(())
     }
 

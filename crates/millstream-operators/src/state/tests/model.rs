@@ -72,6 +72,12 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
     prop::collection::vec(op, 1..100)
 }
 
+fn add_to_each<K>(mut states: impl Change<K, Counted>, keys: &[(KeyHash, K)]) {
+    for (hash, key) in keys {
+        states.change(*hash, key, Counted::default, |value| value.0 += 1);
+    }
+}
+
 type Entries<const SHARED: u32> = Vec<(KeyGroup, Stored<Name<SHARED>, Counted>)>;
 
 /// The table and the list of lists, side by side. Of eight groups four are ours.
@@ -137,29 +143,22 @@ impl<const SHARED: u32> Pair<SHARED> {
         let (ours, foreign): (Vec<u32>, Vec<u32>) =
             keys.partition(|key| self.place(*key).1.is_some());
         let all: Vec<_> = ours.iter().chain(foreign.first()).collect();
-        let mut next = 0;
-        while next < ours.len() {
-            let (found, hints) = self.look_ahead(&all[next..]);
-            let mut hints = hints.into_iter();
-            assert!(found > 0 && found <= ours.len() - next);
-            for key in &ours[next..next + found] {
-                let hash = self.place(*key).0;
-                let add = |value: &mut Counted| value.0 += 1;
-                let hint = hints.next().unwrap_or_else(|| self.table.hint(hash));
-                self.table.change(hint, hash, &Name(*key), Counted::default, add);
-                self.added(*key, true);
+        let all: Vec<_> = all.iter().map(|key| (self.place(**key).0, Name(**key))).collect();
+        let mut done = 0;
+        while done < ours.len() {
+            let keys = all[done..].iter().map(|(hash, key)| (*hash, key));
+            let (found, next) = self.table.look_ahead(keys);
+            assert!(found > 0 && found <= ours.len() - done);
+            let keys = &all[done..done + found];
+            match next {
+                Next::InLeaf(states) => add_to_each(states, keys),
+                Next::InTree(states) => add_to_each(states, keys),
             }
-            next += found;
+            done += found;
         }
-        assert_eq!(self.look_ahead(&all[next..]).0, 0);
-    }
-
-    fn look_ahead(&self, keys: &[&u32]) -> (usize, Vec<Hint>) {
-        let keys: Vec<_> = keys.iter().map(|key| (self.place(**key).0, Name(**key))).collect();
-        let mut hints = Vec::new();
-        let ours = self.table.look_ahead(keys.iter().map(|(hash, key)| (*hash, key)), &mut hints);
-        assert!(hints.is_empty() || hints.len() == ours);
-        (ours, hints)
+        ours.iter().for_each(|key| self.added(*key, true));
+        let keys = all[done..].iter().map(|(hash, key)| (*hash, key));
+        assert_eq!(self.table.look_ahead(keys).0, 0);
     }
 
     /// What adding to a key does to the list of lists.
