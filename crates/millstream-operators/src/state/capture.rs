@@ -12,7 +12,8 @@ use super::stored::Stored;
 /// A group with more entries than this is handed out in several pieces.
 pub const CAPTURED_PIECE: usize = 4_096;
 
-/// For each entry that a sweep may copy it looks at so many, most of which have been saved already.
+/// For each entry that a sweep may copy it looks at so many, most of which have been saved already,
+/// or at so many leaves.
 const LOOKS_PER_COPY: usize = 8;
 
 /// Saved entries of one key group: all of them, or a piece if there are many.
@@ -96,6 +97,11 @@ impl<K: Clone, V: Clone> Capture<K, V> {
                 left -= 1;
             }
             self.leave(Span::new(point, depth));
+            // An emptied table may have many leaves.
+            looks = looks.saturating_sub(1);
+            if looks == 0 {
+                return;
+            }
         }
     }
 

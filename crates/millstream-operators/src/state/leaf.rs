@@ -30,7 +30,7 @@ pub(super) struct Entry<K, V> {
 }
 
 /// What else is known of an entry.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Origin {
     pub(super) hash: KeyHash,
     /// How many entries of its group had appeared before it.
@@ -134,16 +134,18 @@ impl<K, V> Leaf<K, V> {
     }
 
     /// Where the entry with this hash most likely is, if there is one: without a loop, and without
-    /// a look at the key.
+    /// a look at the key. No entry is there if none of the bucket has its bits.
     #[inline]
     pub(super) fn look(&self, hash: KeyHash) -> usize {
         let (bits, mask) = (bits(hash), self.mask());
         let [first, second] = self.bucket(bits);
         let likely = if second ^ bits <= mask { second } else { first };
-        (likely & mask) as usize
+        // The index alone if the bits are the same, and more than any index if they are not.
+        (likely ^ (bits & !mask)) as usize
     }
 
-    /// The index of the entry that `same` knows, among those that may have this hash.
+    /// The index of the entry that `same` knows, among those that may have this hash: of hashes
+    /// that differ some have the same bits.
     #[inline]
     pub(super) fn find(&self, hash: KeyHash, same: impl Fn(usize) -> bool) -> Option<usize> {
         let (bits, mask) = (bits(hash), self.mask());
@@ -308,6 +310,17 @@ mod tests {
                 let found = found_at_once(&leaf);
                 assert!(found as u64 >= keys * 9 / 10, "{common:x}: {found} of {keys}");
             }
+        }
+    }
+
+    #[test]
+    fn an_entry_with_other_bits_in_the_bucket_is_not_taken_for_it() {
+        let one = KeyHash::from_raw(0x0000_1234_0000_0005);
+        let leaf = leaf(std::iter::once(one));
+        assert_eq!(leaf.look(one), 0);
+        for bit in 3..64 {
+            let other = KeyHash::from_raw(one.get() ^ 1 << bit);
+            assert!(leaf.entry(leaf.look(other)).is_none(), "{bit}");
         }
     }
 

@@ -19,8 +19,8 @@
 //! The way down is by key group first: the keys stand on a *line*, group by group, within a group
 //! by their hashes. Each leaf has a *span* of the line, a split cuts a span in eight, and a point
 //! of the line always lies in exactly one leaf, which may have many groups or a piece of one.
-//! After [`MAX_DEPTH`] levels a leaf grows without limit; only keys that share their whole hash get
-//! there.
+//! After [`MAX_DEPTH`] levels a leaf grows without limit; only keys that share thirty bits of their
+//! hash get there.
 //!
 //! # How it is captured
 //!

@@ -24,6 +24,10 @@ pub enum Next<'t, K, V> {
 /// processor then does nothing but find, compare and change.
 pub trait Change<K, V> {
     /// Changes the value of the next key; it is made by `first` if the key has none yet.
+    ///
+    /// # Panics
+    ///
+    /// With a key of another subtask, which [`KeyedTable::look_ahead`] has not counted.
     fn change<R>(
         &mut self,
         hash: KeyHash,

@@ -104,13 +104,11 @@ impl<K, V> Node<K, V> {
     }
 
     /// The leaf that has a point. If it has `most` entries it is split first, so that one can be
-    /// put in.
+    /// put in: once, since keys that share most of their hashes would be split ten times at once,
+    /// and stay together.
     pub(super) fn with_room(&mut self, line: &Line, point: u64, most: usize) -> &mut Leaf<K, V> {
-        loop {
-            let (leaf, depth) = self.leaf_mut(|| point);
-            if leaf.len() < most || !Span::new(point, depth).can_split() {
-                break;
-            }
+        let (leaf, depth) = self.leaf_mut(|| point);
+        if leaf.len() >= most && Span::new(point, depth).can_split() {
             self.split(line, point);
         }
         self.leaf_mut(|| point).0

@@ -215,7 +215,7 @@ impl<K: Key, V: Clone> KeyedTable<K, V> {
         while work > 0 && self.books.len > 0 {
             let next = self.drain.step(&self.books.line, &mut self.root, &mut work);
             if let Some((_, order, hash)) = next {
-                let same = |leaf: &Leaf<K, V>, index| leaf.origin(index).order == order;
+                let same = |leaf: &Leaf<K, V>, index| leaf.origin(index) == Origin { hash, order };
                 results.extend(self.take_out(hash, same));
             }
         }

@@ -176,6 +176,22 @@ fn a_sweep_costs_the_same_in_a_full_table_and_in_an_emptied_one() {
 }
 
 #[test]
+fn a_sweep_of_an_emptied_table_goes_a_few_leaves_at_a_time() {
+    let mut table = filled(16, 100_000);
+    for key in 0..100_000 {
+        table.remove(hash(key), &key).unwrap();
+    }
+    table.begin_capture(Epoch::new(1)).unwrap();
+    let mut calls = 1;
+    while table.sweep(1) {
+        calls += 1;
+    }
+    // 64 leaves.
+    assert_eq!(calls, 8);
+    assert_eq!(table.capturing(), None);
+}
+
+#[test]
 fn a_sweep_ends_however_much_comes_and_goes_meanwhile() {
     let mut table = filled(1, 3_000);
     table.begin_capture(Epoch::new(1)).unwrap();
@@ -245,6 +261,19 @@ fn a_table_restored_in_any_order_drains_as_the_captured_one_does() {
     });
     assert_eq!(one.len(), 20_100);
     assert_eq!(one, other);
+}
+
+#[test]
+fn a_drain_tells_entries_of_two_groups_apart_that_look_alike() {
+    // Groups 13 and 127: both are the first of their group, and their slots hold the same bits.
+    let (low, high) = (7_843_u32, 46_740_u32);
+    let mut table = filled(128, 0);
+    for key in [high, low] {
+        *table.entry(hash(key), &key).unwrap() = 1;
+    }
+    let mut results = Vec::new();
+    while table.drain_in_order(100, &mut results) {}
+    assert_eq!(results, [(low, 1), (high, 1)]);
 }
 
 #[test]
