@@ -5,6 +5,7 @@ use millstream_core::{Key, KeyHash};
 use super::capture::Capture;
 use super::leaf::{Entry, Leaf, Origin};
 use super::line::Line;
+use super::node::Node;
 
 /// What a table knows about its entries as a whole.
 pub(super) struct Books<K, V> {
@@ -20,22 +21,42 @@ pub(super) struct Books<K, V> {
 }
 
 impl<K: Clone, V: Clone> Books<K, V> {
-    /// Before an entry of another stamp changes or goes: saves it, if a capture is open that has
-    /// not.
     #[cold]
-    pub(super) fn before_change(&mut self, leaf: &mut Leaf<K, V>, index: usize) {
+    fn before_change(&mut self, leaf: &mut Leaf<K, V>, index: usize) {
         if let Some(capture) = &mut self.capture {
             capture.save(leaf, index);
         }
         leaf.set_stamp(index, self.stamp);
     }
 
-    /// The value of an entry that is about to change.
+    /// The value of an entry that is about to change or to go: it is saved, if a capture is open
+    /// that has not done so.
     pub(super) fn changing<'t>(&mut self, leaf: &'t mut Leaf<K, V>, index: usize) -> &'t mut V {
         if leaf.stamp(index) != self.stamp {
             self.before_change(leaf, index);
         }
         leaf.value_mut(index)
+    }
+
+    /// The leaf of a key of ours, with room for it.
+    pub(super) fn leaf<'n>(&self, root: &'n mut Node<K, V>, hash: KeyHash) -> &'n mut Leaf<K, V> {
+        root.with_room(&self.line, self.line.point(hash), self.leaf_entries)
+    }
+
+    /// The value of a key of ours, wherever it belongs.
+    #[inline(never)]
+    pub(super) fn search_all<'n>(
+        &mut self,
+        root: &'n mut Node<K, V>,
+        hash: KeyHash,
+        key: &K,
+        first: impl FnOnce() -> V,
+    ) -> &'n mut V
+    where
+        K: Key,
+    {
+        let leaf = self.leaf(root, hash);
+        self.search(leaf, hash, key, first)
     }
 
     /// The value of a key of ours that belongs into this leaf; it is made by `first` if the key has

@@ -43,14 +43,14 @@ impl Drain {
     pub(super) fn step<K, V>(
         &mut self,
         line: &Line,
-        root: &mut Node<K, V>,
+        root: &Node<K, V>,
         work: &mut usize,
     ) -> Option<Name> {
         let next = self.heads.peek().map(|&Reverse(((group, ..), _))| group);
         if let Some(point) = self.point
             && next.is_none_or(|group| line.end_of(group).is_none_or(|end| point < end))
         {
-            let (leaf, depth) = root.leaf_mut(|| point);
+            let (leaf, depth) = root.leaf(|| point);
             *work = work.saturating_sub(leaf.len().max(1));
             let names = leaf.origins().iter();
             let names = names.map(|from| (line.index_of(from.hash), from.order, from.hash));

@@ -107,9 +107,14 @@ impl<K, V> Leaf<K, V> {
         &mut self.entries[index].value
     }
 
+    /// The value at an index, if it is this key's and has this stamp.
     #[inline]
-    pub(super) fn entry_mut(&mut self, index: usize) -> Option<&mut Entry<K, V>> {
-        self.entries.get_mut(index)
+    pub(super) fn value_if(&mut self, index: usize, key: &K, stamp: u32) -> Option<&mut V>
+    where
+        K: Eq,
+    {
+        let entry = self.entries.get_mut(index)?;
+        (entry.key == *key && entry.stamp == stamp).then_some(&mut entry.value)
     }
 
     #[inline]

@@ -62,13 +62,17 @@ impl<K: Key, V: Clone> KeyedTable<K, V> {
         &mut self,
         keys: impl ExactSizeIterator<Item = (KeyHash, &'k K)>,
     ) -> (usize, Next<'_, K, V>) {
-        let room = self.room_in_root();
         let Self { root, books, .. } = self;
         let line = &books.line;
+        if let Node::Leaf(leaf) = &*root
+            && leaf.len() >= books.leaf_entries
+        {
+            root.split(line, 0);
+        }
         let is_ours = |(hash, _): &(KeyHash, &K)| line.check(*hash).is_ok();
         match root {
             Node::Leaf(leaf) => {
-                let keys = keys.take(room.max(AHEAD));
+                let keys = keys.take((books.leaf_entries - leaf.len()).max(AHEAD));
                 let ours =
                     if line.is_all() { keys.len() } else { keys.take_while(is_ours).count() };
                 (ours, Next::InLeaf(InLeaf { leaf, books }))
@@ -76,7 +80,7 @@ impl<K: Key, V: Clone> KeyedTable<K, V> {
             root @ Node::Branch(_) => {
                 let (mut likely, mut ours) = ([0; AHEAD], 0);
                 for (likely, (hash, key)) in likely.iter_mut().zip(keys.take_while(is_ours)) {
-                    let leaf = root.leaf(|| line.point(hash));
+                    let (leaf, _) = root.leaf(|| line.point(hash));
                     *likely = leaf.look(hash);
                     // Whatever this says, what it reads is near from now on.
                     black_box(leaf.entry(*likely).is_some_and(|entry| entry.key == *key));
@@ -99,9 +103,9 @@ impl<K: Key, V: Clone> Change<K, V> for InLeaf<'_, K, V> {
     ) -> R {
         let Self { leaf, books } = self;
         let likely = leaf.look(hash);
-        change(match leaf.entry_mut(likely) {
-            Some(entry) if entry.key == *key && entry.stamp == books.stamp => &mut entry.value,
-            _ => books.search(leaf, hash, key, first),
+        change(match leaf.value_if(likely, key, books.stamp) {
+            Some(value) => value,
+            None => books.search(leaf, hash, key, first),
         })
     }
 }
@@ -119,22 +123,9 @@ impl<K: Key, V: Clone> Change<K, V> for InTree<'_, K, V> {
         self.changed += 1;
         let Self { root, books, .. } = self;
         let (leaf, _) = root.leaf_mut(|| books.line.point(hash));
-        change(match leaf.entry_mut(likely) {
-            Some(entry) if entry.key == *key && entry.stamp == books.stamp => &mut entry.value,
-            _ => search(root, books, hash, key, first),
+        change(match leaf.value_if(likely, key, books.stamp) {
+            Some(value) => value,
+            None => books.search_all(root, hash, key, first),
         })
     }
-}
-
-/// The value of a key of ours, wherever it is.
-#[inline(never)]
-pub(super) fn search<'n, K: Key, V: Clone>(
-    root: &'n mut Node<K, V>,
-    books: &mut Books<K, V>,
-    hash: KeyHash,
-    key: &K,
-    first: impl FnOnce() -> V,
-) -> &'n mut V {
-    let leaf = root.with_room(&books.line, books.line.point(hash), books.leaf_entries);
-    books.search(leaf, hash, key, first)
 }

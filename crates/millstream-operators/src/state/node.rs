@@ -67,25 +67,26 @@ impl<K, V> Node<K, V> {
         Self::Leaf(Leaf::with_room(0))
     }
 
-    /// The leaf that has a point. The point is asked for only if there is a choice: a small table
-    /// is one leaf.
+    /// The leaf that has a point, and its depth. The point is asked for only if there is a choice:
+    /// a small table is one leaf.
     #[inline]
-    pub(super) fn leaf(&self, point: impl FnOnce() -> u64) -> &Leaf<K, V> {
+    pub(super) fn leaf(&self, point: impl FnOnce() -> u64) -> (&Leaf<K, V>, u32) {
         let mut parts = match self {
-            Self::Leaf(leaf) => return leaf,
+            Self::Leaf(leaf) => return (leaf, 0),
             Self::Branch(parts) => parts,
         };
         let (point, mut depth) = (point(), 0);
         loop {
-            match &parts[digit(point, depth)] {
-                Self::Leaf(leaf) => return leaf,
+            let node = &parts[digit(point, depth)];
+            depth += 1;
+            match node {
+                Self::Leaf(leaf) => return (leaf, depth),
                 Self::Branch(further) => parts = further,
             }
-            depth += 1;
         }
     }
 
-    /// The same, to be changed, and its depth.
+    /// The same, to be changed.
     #[inline]
     pub(super) fn leaf_mut(&mut self, point: impl FnOnce() -> u64) -> (&mut Leaf<K, V>, u32) {
         let mut parts = match self {

@@ -10,7 +10,6 @@ use super::drain::Drain;
 use super::error::{CaptureOpen, NotOurs, RestoreError};
 use super::leaf::{Leaf, Origin};
 use super::line::Line;
-use super::next::search;
 use super::node::{LEAF_ENTRIES, Node};
 use super::stored::Stored;
 
@@ -127,7 +126,7 @@ impl<K: Key, V: Clone> KeyedTable<K, V> {
         first: impl FnOnce() -> V,
     ) -> Result<&mut V, NotOurs> {
         self.books.line.check(hash)?;
-        Ok(search(&mut self.root, &mut self.books, hash, key, first))
+        Ok(self.books.search_all(&mut self.root, hash, key, first))
     }
 
     /// Whether a key is ours.
@@ -139,19 +138,6 @@ impl<K: Key, V: Clone> KeyedTable<K, V> {
         self.books.line.check(hash)
     }
 
-    /// How many entries the root has room for while it is a leaf; a full one is split.
-    pub(super) fn room_in_root(&mut self) -> usize {
-        if let Node::Leaf(leaf) = &self.root
-            && leaf.len() >= self.books.leaf_entries
-        {
-            self.root.split(&self.books.line, 0);
-        }
-        match &self.root {
-            Node::Leaf(leaf) => self.books.leaf_entries - leaf.len(),
-            Node::Branch(_) => 0,
-        }
-    }
-
     /// The value of a key, if it has one.
     ///
     /// # Errors
@@ -160,7 +146,7 @@ impl<K: Key, V: Clone> KeyedTable<K, V> {
     #[inline]
     pub fn get(&self, hash: KeyHash, key: &K) -> Result<Option<&V>, NotOurs> {
         self.books.line.check(hash)?;
-        let leaf = self.root.leaf(|| self.books.line.point(hash));
+        let (leaf, _) = self.root.leaf(|| self.books.line.point(hash));
         Ok(leaf.find_key(hash, key).map(|index| leaf.value(index)))
     }
 
@@ -194,7 +180,7 @@ impl<K: Key, V: Clone> KeyedTable<K, V> {
     ) -> Option<(K, V)> {
         let (leaf, _) = self.root.leaf_mut(|| self.books.line.point(hash));
         let index = leaf.find(hash, |index| same(leaf, index))?;
-        self.books.before_change(leaf, index);
+        self.books.changing(leaf, index);
         let entry = leaf.remove(index);
         self.books.len -= 1;
         if leaf.is_sparse() {
@@ -213,7 +199,7 @@ impl<K: Key, V: Clone> KeyedTable<K, V> {
     pub fn drain_in_order(&mut self, limit: usize, results: &mut Vec<(K, V)>) -> bool {
         let mut work = limit.max(1);
         while work > 0 && self.books.len > 0 {
-            let next = self.drain.step(&self.books.line, &mut self.root, &mut work);
+            let next = self.drain.step(&self.books.line, &self.root, &mut work);
             if let Some((_, order, hash)) = next {
                 let same = |leaf: &Leaf<K, V>, index| leaf.origin(index) == Origin { hash, order };
                 results.extend(self.take_out(hash, same));
@@ -297,12 +283,11 @@ impl<K: Key, V: Clone> KeyedTable<K, V> {
             return Err(RestoreError::WrongGroup { key: describe(&key), stored: group, own });
         }
         self.books.line.check(hash)?;
-        let Self { root, books, .. } = self;
-        let leaf = root.with_room(&books.line, books.line.point(hash), books.leaf_entries);
+        let leaf = self.books.leaf(&mut self.root, hash);
         if leaf.find_key(hash, &key).is_some() {
             return Err(RestoreError::Twice { key: describe(&key), group });
         }
-        books.insert(leaf, Origin { hash, order }, key, value);
+        self.books.insert(leaf, Origin { hash, order }, key, value);
         Ok(())
     }
 

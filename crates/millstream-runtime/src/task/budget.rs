@@ -60,14 +60,11 @@ impl<'a> Budget<'a> {
 
     /// So many records were worked off; whether the turn may go on. Looks at the clock.
     pub(crate) fn spend(&mut self, records: usize) -> bool {
-        self.records = self.records.saturating_sub(records);
-        if self.records > 0 {
+        let left = self.records.saturating_sub(records);
+        if left > 0 {
             self.looked = self.clock.monotonic();
-            if self.looked >= self.until {
-                self.records = 0;
-            }
         }
-        self.records > 0
+        self.leave(left)
     }
 
     /// As [`spend`](Self::spend), for a piece that began when the clock was last looked at.
@@ -75,8 +72,12 @@ impl<'a> Budget<'a> {
         let began = self.looked;
         self.looked = self.clock.monotonic();
         piece.took(records, self.looked.since(began), self.time);
-        self.records =
-            if self.looked < self.until { self.records.saturating_sub(records) } else { 0 };
+        self.leave(self.records.saturating_sub(records))
+    }
+
+    /// So many records are left, if there is time for them.
+    fn leave(&mut self, left: usize) -> bool {
+        self.records = if self.looked < self.until { left } else { 0 };
         self.records > 0
     }
 
