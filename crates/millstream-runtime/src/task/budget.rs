@@ -60,11 +60,8 @@ impl<'a> Budget<'a> {
 
     /// So many records were worked off; whether the turn may go on. Looks at the clock.
     pub(crate) fn spend(&mut self, records: usize) -> bool {
-        let left = self.records.saturating_sub(records);
-        if left > 0 {
-            self.looked = self.clock.monotonic();
-        }
-        self.leave(left)
+        self.looked = self.clock.monotonic();
+        self.leave(self.records.saturating_sub(records))
     }
 
     /// As [`spend`](Self::spend), for a piece that began when the clock was last looked at.
@@ -84,6 +81,12 @@ impl<'a> Budget<'a> {
     /// Whether nothing is left.
     pub(crate) const fn is_spent(&self) -> bool {
         self.records == 0
+    }
+
+    /// When the clock was last looked at: after the last work of the turn that takes time, if there
+    /// was any.
+    pub(crate) const fn looked(&self) -> Moment {
+        self.looked
     }
 
     pub(crate) fn clock(&self) -> &'a dyn Clock {

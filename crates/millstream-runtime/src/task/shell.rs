@@ -140,8 +140,7 @@ impl<L: Logic> Task<L> {
         self.metrics.turns.inc();
         self.heartbeat.turn_begins(began);
         let span = self.span.clone();
-        let after = span.in_scope(|| self.serve(began, cx));
-        let ended = self.clock.monotonic();
+        let (after, ended) = span.in_scope(|| self.serve(began, cx));
         self.heartbeat.turn_ends();
         let activity = match after {
             After::Again => Activity::Waiting,
@@ -185,8 +184,10 @@ impl<L: Logic> Task<L> {
         }
     }
 
-    fn serve(&mut self, began: Moment, cx: &mut Context<'_>) -> After {
-        let mut after = After::Input;
+    /// What there is to do, and when that was done: looks at the clock cost a turn of a fast task
+    /// a tenth of its time, so the logic's last one ends it.
+    fn serve(&mut self, began: Moment, cx: &mut Context<'_>) -> (After, Moment) {
+        let (mut after, mut ended) = (After::Input, began);
         // How much data there is only the logic knows: it may have some that it has taken before.
         self.lanes.begin([self.commands.len(), 0, 0, usize::MAX]);
         while self.phase != Phase::Over
@@ -200,12 +201,12 @@ impl<L: Logic> Task<L> {
                     }
                 }
                 lane => {
-                    after = self.guarded(serve.at_most, began, cx);
+                    (after, ended) = self.guarded(serve.at_most, began, cx);
                     self.lanes.skip(lane);
                 }
             }
         }
-        after
+        (after, ended)
     }
 
     fn obey(&mut self, order: Order) {
@@ -234,8 +235,8 @@ impl<L: Logic> Task<L> {
     }
 
     /// Calls the logic behind the panic border.
-    fn guarded(&mut self, records: usize, began: Moment, cx: &mut Context<'_>) -> After {
-        let Some(logic) = &mut self.logic else { return After::Ended };
+    fn guarded(&mut self, records: usize, began: Moment, cx: &mut Context<'_>) -> (After, Moment) {
+        let Some(logic) = &mut self.logic else { return (After::Ended, began) };
         let mut turn = Turn {
             cx,
             budget: Budget::new(&*self.clock, records, began, self.limits.turn_time),
@@ -257,7 +258,11 @@ impl<L: Logic> Task<L> {
             },
             _ => Ok(After::Input),
         }));
-        match called {
+        let ended = match phase {
+            Phase::Running => turn.budget.looked(),
+            _ => self.clock.monotonic(),
+        };
+        let after = match called {
             Ok(Ok(After::Ended)) if opening => {
                 self.phase = Phase::Open;
                 self.metrics.set_state(TaskState::Running);
@@ -274,7 +279,8 @@ impl<L: Logic> Task<L> {
             Ok(Ok(after)) => after,
             Ok(Err(failure)) => self.fail(TaskFailure::Error(failure)),
             Err(payload) => self.fail(TaskFailure::Panic(panic_message(&*payload))),
-        }
+        };
+        (after, ended)
     }
 
     /// The first failure counts. What was made before it is handed on before the task departs.

@@ -94,7 +94,9 @@ impl<K: Sink> Logic for SinkLogic<K> {
     ) -> Result<After, Failure> {
         loop {
             if let State::Closing(closing) = &mut self.state {
-                return match closing.as_mut().poll(turn.cx) {
+                let polled = closing.as_mut().poll(turn.cx);
+                turn.budget.spend(1);
+                return match polled {
                     Poll::Ready(closed) => closed.map(|()| After::Ended),
                     Poll::Pending => Ok(After::Input),
                 };

@@ -140,8 +140,10 @@ impl<T: Data, F: Fn(u64) -> T + 'static> Reader for GenerateReader<F> {
 
     fn read(&mut self, cx: &mut ReadContext<'_, '_, T>) -> Result<Read, Failure> {
         let left = self.mine - self.made;
-        let now = cx.clock().monotonic();
-        let due = self.pace.as_ref().map_or(left, |pace| pace.due(now).saturating_sub(self.made));
+        let due = self
+            .pace
+            .as_ref()
+            .map_or(left, |pace| pace.due(cx.clock().monotonic()).saturating_sub(self.made));
         let budget = u64::try_from(cx.budget())?;
         let n = left.min(due).min(budget);
         let (first, step, function) = (self.first, self.step, &self.function);
