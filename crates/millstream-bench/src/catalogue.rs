@@ -9,6 +9,8 @@ pub(crate) enum Side {
     Millstream,
     /// Ourselves with one worker, whatever the other side has.
     OneWorker,
+    /// Ourselves without the step: what the way to the sink costs by itself.
+    EmptyHop,
     /// Two threads and a bare tokio channel: the machine's own floor.
     TokioChannel,
     /// Renoir, one thread a block.
@@ -32,6 +34,7 @@ impl Side {
         match self {
             Self::Millstream => "millstream",
             Self::OneWorker => "one-worker",
+            Self::EmptyHop => "empty-hop",
             Self::TokioChannel => "tokio-channel",
             Self::Renoir => "renoir",
             Self::ActixNaive => "actix-naive",
@@ -43,6 +46,7 @@ impl Side {
         match self {
             Self::Millstream => "ourselves",
             Self::OneWorker => "ourselves with one worker",
+            Self::EmptyHop => "ourselves without the step; the sink doubles",
             Self::TokioChannel => "a bare tokio channel between two threads",
             Self::Renoir => "renoir 0.6, batches of 1,024",
             Self::ActixNaive => "three actors on one arbiter, each record one do_send",
@@ -53,7 +57,7 @@ impl Side {
     pub(crate) const fn program(self) -> Program {
         match self {
             Self::Millstream | Self::OneWorker => Program::Ourselves(Self::Millstream),
-            Self::TokioChannel => Program::Ourselves(Self::TokioChannel),
+            Self::EmptyHop | Self::TokioChannel => Program::Ourselves(self),
             Self::Renoir => Program::Peer("renoir"),
             Self::ActixNaive => Program::Peer("actix-naive"),
         }
@@ -114,7 +118,7 @@ pub(crate) static WORKLOADS: &[Entry] = &[
     Entry {
         name: "map",
         about: "u64 0, 1, 2 …; x * 2; fold into a checksum",
-        peers: &[Side::Renoir, Side::ActixNaive, Side::OneWorker],
+        peers: &[Side::Renoir, Side::EmptyHop, Side::ActixNaive, Side::OneWorker],
         ..RATE
     },
     Entry {

@@ -54,6 +54,7 @@ fn main() -> ExitCode {
 fn serve(side: Side) -> Result<(), BenchError> {
     let mut workloads = match side {
         Side::Millstream | Side::OneWorker => ours::workloads(),
+        Side::EmptyHop => vec![ours::empty_hop()],
         Side::TokioChannel => floor::workloads(),
         Side::Renoir | Side::ActixNaive => return Err(BenchError::Elsewhere { side: side.name() }),
     };

@@ -17,7 +17,7 @@ use millstream_bench_workload::{RoundRequest, SideError, Workload};
 /// The workloads that our side can do.
 pub(crate) fn workloads() -> Vec<Box<dyn Workload>> {
     vec![
-        Box::new(map::Map),
+        Box::new(map::Map { step: true }),
         Box::new(exchange::Exchange),
         Box::new(keyed::KeyedSum { name: "keyed-sum" }),
         Box::new(keyed::KeyedSum { name: "keyed-work" }),
@@ -25,6 +25,11 @@ pub(crate) fn workloads() -> Vec<Box<dyn Workload>> {
         Box::new(late::LatencyOfExchange),
         Box::new(idle::Idle),
     ]
+}
+
+/// The workload `map` without its step.
+pub(crate) fn empty_hop() -> Box<dyn Workload> {
+    Box::new(map::Map { step: false })
 }
 
 /// As many arbiters and tasks as there are workers; one worker is the current arbiter.
