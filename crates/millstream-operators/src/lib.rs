@@ -6,6 +6,7 @@
 //! [`Lanes`] says what a task's turn serves next; [`Frontier`] and [`Alignment`] merge the marks of
 //! several channels. Whoever runs them is in the runtime crate.
 
+pub mod async_wait;
 pub mod keyed;
 pub mod state;
 pub mod step;

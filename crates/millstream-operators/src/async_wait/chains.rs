@@ -1,0 +1,116 @@
+//! Who of one key goes first: limits the calls of a key and keeps its results in order.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use millstream_core::KeyHash;
+
+use super::slab::NONE;
+
+/// The unemitted records of each key that has any, in order.
+///
+/// A key is known by its hash alone: two keys of one hash wait for each other, which is slower and
+/// never wrong. Nothing is kept of a key whose last record has gone out.
+#[derive(Debug)]
+pub(super) struct Chains {
+    per_key: usize,
+    of: HashMap<KeyHash, Chain, BuildHasherDefault<Mix>>,
+    /// The record behind each in its chain, and its key, by index.
+    links: Vec<Link>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    next: u32,
+    hash: KeyHash,
+    resolved: bool,
+}
+
+#[derive(Debug)]
+struct Chain {
+    head: u32,
+    tail: u32,
+    /// The first that has not begun.
+    waiting: u32,
+    /// Begun and not resolved.
+    running: usize,
+}
+
+impl Chains {
+    pub(super) fn new(per_key: usize) -> Self {
+        Self { per_key, of: HashMap::default(), links: Vec::new() }
+    }
+
+    /// A record stands behind all others of its key; whether its call may begin.
+    pub(super) fn admit(&mut self, index: u32, hash: KeyHash) -> bool {
+        let at = index as usize;
+        let link = Link { next: NONE, hash, resolved: false };
+        if self.links.len() <= at {
+            self.links.resize(at + 1, link);
+        }
+        self.links[at] = link;
+        let new = Chain { head: index, tail: NONE, waiting: NONE, running: 0 };
+        let chain = self.of.entry(hash).or_insert(new);
+        if chain.tail != NONE {
+            self.links[chain.tail as usize].next = index;
+        }
+        chain.tail = index;
+        if chain.waiting == NONE && chain.running < self.per_key {
+            chain.running += 1;
+            return true;
+        }
+        if chain.waiting == NONE {
+            chain.waiting = index;
+        }
+        false
+    }
+
+    /// A record that had begun is resolved. Tells `release` each whose result may go out now, in
+    /// order; returns the one that may begin for it.
+    pub(super) fn resolve(&mut self, index: u32, mut release: impl FnMut(u32)) -> Option<u32> {
+        let link = self.links.get_mut(index as usize)?;
+        link.resolved = true;
+        let hash = link.hash;
+        let chain = self.of.get_mut(&hash)?;
+        chain.running -= 1;
+        let begins = chain.waiting;
+        if begins != NONE {
+            chain.waiting = self.links[begins as usize].next;
+            chain.running += 1;
+        }
+        while chain.head != NONE && self.links[chain.head as usize].resolved {
+            let released = chain.head;
+            chain.head = self.links[released as usize].next;
+            release(released);
+        }
+        if chain.head == NONE {
+            self.of.remove(&hash);
+        }
+        (begins != NONE).then_some(begins)
+    }
+
+    /// How many keys have unemitted records.
+    pub(super) fn keys(&self) -> usize {
+        self.of.len()
+    }
+}
+
+/// A key's hash is as good as random; a multiplication brings all of it to where the map looks.
+#[derive(Debug, Default)]
+pub(super) struct Mix(u64);
+
+impl Hasher for Mix {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u64(self.0 ^ u64::from(byte)));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        let wide = u128::from(number) * 0x9E37_79B9_7F4A_7C15_u128;
+        // The two halves of the product, one over the other.
+        self.0 = (wide as u64) ^ ((wide >> 64) as u64);
+    }
+}

@@ -1,0 +1,350 @@
+//! Which result may go out next: one queue for the three orders.
+//!
+//! # How it works
+//!
+//! The queue is a row of *segments*. The results of a segment go out in the order in which they
+//! came; nothing of a segment goes out before the segments in front of it are empty. A mark is
+//! alone in its segment, so it is a border in both directions. The three orders differ only in
+//! where a segment ends:
+//!
+//! | order | a segment of records |
+//! |---|---|
+//! | [`Ordered`](Order::Ordered) | is one record |
+//! | [`Unordered`](Order::Unordered) | ends at a mark |
+//! | [`KeyOrdered`](Order::KeyOrdered) | ends at a mark; a result comes to its segment when those of its key before it have |
+//!
+//! Records lie in numbered places that are used again; the results of a segment that have come and
+//! may go are a list through these places. So every operation takes constant time, and a queue that
+//! has once been full allocates nothing.
+
+use std::collections::VecDeque;
+
+use millstream_core::{KeyHash, Mark};
+
+use super::chains::Chains;
+use super::slab::{NONE, Slab};
+
+/// In which order results go out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// In the order of the input.
+    Ordered,
+    /// In the order in which they come, between two watermarks.
+    Unordered,
+    /// In the order of the input for each key, and otherwise in the order in which they come,
+    /// between two watermarks.
+    KeyOrdered {
+        /// Calls of one key in flight at once.
+        per_key: usize,
+    },
+}
+
+/// One record in a queue. Never names another, also after its record has gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ticket {
+    index: u32,
+    generation: u32,
+}
+
+impl Ticket {
+    /// A number below the capacity that no other record in the queue has.
+    pub const fn index(self) -> usize {
+        self.index as usize
+    }
+}
+
+/// Whether something finds room in a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// A record does.
+    pub record: bool,
+    /// A mark does.
+    pub mark: bool,
+}
+
+/// What goes out.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Popped<P, R> {
+    /// A record's payload and its result.
+    Record(P, R),
+    /// A mark whose turn it is.
+    Mark(Mark),
+}
+
+/// Something in a queue that has not gone out, with the number of its admission.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Unemitted<'a, P> {
+    /// A record.
+    Record(u64, &'a P),
+    /// A mark.
+    Mark(u64, Mark),
+}
+
+impl<P> Unemitted<'_, P> {
+    fn number(&self) -> u64 {
+        match self {
+            Self::Record(number, _) | Self::Mark(number, _) => *number,
+        }
+    }
+}
+
+/// What one record is while it is in the queue.
+#[derive(Debug)]
+struct Entry<P, R> {
+    payload: P,
+    result: Option<R>,
+    number: u64,
+    segment: u64,
+    /// The one behind it in the list of those of its segment that may go.
+    next: u32,
+}
+
+#[derive(Debug)]
+enum Segment {
+    Records {
+        /// Records whose result is not in the list.
+        open: usize,
+        /// The list of those that may go, by index.
+        first: u32,
+        last: u32,
+    },
+    Mark(u64, Mark),
+}
+
+/// Records between their admission and their emission, with the marks that came between them.
+///
+/// `P` is what is kept of a record, `R` its result. Capacity counts what was admitted and has not
+/// gone out: records whose result has come too. Marks count as well, except in key order, where
+/// there may be as many marks beside the records.
+///
+/// # Examples
+///
+/// ```
+/// use millstream_operators::async_wait::{Order, Popped, Queue};
+///
+/// let mut queue = Queue::new(Order::Ordered, 2);
+/// let (a, _) = queue.admit("a", None);
+/// let (b, _) = queue.admit("b", None);
+/// queue.resolve(b, 2);
+/// assert_eq!(queue.pop(), None);
+/// queue.resolve(a, 1);
+/// assert_eq!(queue.pop(), Some(Popped::Record("a", 1)));
+/// assert_eq!(queue.pop(), Some(Popped::Record("b", 2)));
+/// ```
+#[derive(Debug)]
+pub struct Queue<P, R> {
+    capacity: usize,
+    each_alone: bool,
+    /// In key order.
+    chains: Option<Chains>,
+    entries: Slab<Entry<P, R>>,
+    segments: VecDeque<Segment>,
+    /// The number of the first of them.
+    front: u64,
+    records: usize,
+    resolved: usize,
+    marks: usize,
+    admitted: u64,
+    /// Records of keys that had too many calls, whose turn has come.
+    begins: VecDeque<Ticket>,
+}
+
+impl<P, R> Queue<P, R> {
+    /// An empty queue. A capacity of zero is taken for one, as is a limit a key of zero.
+    pub fn new(order: Order, capacity: usize) -> Self {
+        let chains = match order {
+            Order::KeyOrdered { per_key } => Some(Chains::new(per_key.max(1))),
+            Order::Ordered | Order::Unordered => None,
+        };
+        Self {
+            capacity: capacity.clamp(1, NONE as usize),
+            each_alone: order == Order::Ordered,
+            chains,
+            entries: Slab::new(),
+            segments: VecDeque::new(),
+            front: 0,
+            records: 0,
+            resolved: 0,
+            marks: 0,
+            admitted: 0,
+            begins: VecDeque::new(),
+        }
+    }
+
+    /// What finds room now.
+    pub fn room(&self) -> Room {
+        let (records, marks) = (self.records, self.marks);
+        if self.chains.is_some() {
+            return Room { record: records < self.capacity, mark: marks < self.capacity };
+        }
+        let room = records + marks < self.capacity;
+        Room { record: room, mark: room }
+    }
+
+    /// Records that have not gone out.
+    pub const fn records(&self) -> usize {
+        self.records
+    }
+
+    /// Records whose result has come and has not gone out.
+    pub const fn resolved(&self) -> usize {
+        self.resolved
+    }
+
+    /// Marks that have not gone out.
+    pub const fn marks(&self) -> usize {
+        self.marks
+    }
+
+    /// How many keys have records here; zero in other orders than key order.
+    pub fn keys(&self) -> usize {
+        self.chains.as_ref().map_or(0, Chains::keys)
+    }
+
+    /// Whether nothing is left.
+    pub const fn is_empty(&self) -> bool {
+        self.records + self.marks == 0
+    }
+
+    /// Takes a record. Whoever calls it has asked for [`room`](Self::room). Says whether its call
+    /// may begin; if not, [`next_begin`](Self::next_begin) will say so.
+    ///
+    /// In key order `key` says which records are kept in order; those without one are, too.
+    pub fn admit(&mut self, payload: P, key: Option<KeyHash>) -> (Ticket, bool) {
+        let segment = self.segment_of_next();
+        let number = self.number();
+        let entry = Entry { payload, result: None, number, segment, next: NONE };
+        let (index, generation) = self.entries.insert(entry);
+        self.records += 1;
+        let begins = match &mut self.chains {
+            Some(chains) => chains.admit(index, key.unwrap_or(KeyHash::from_raw(0))),
+            None => true,
+        };
+        (Ticket { index, generation }, begins)
+    }
+
+    /// The segment that the next record belongs to, in which it is counted.
+    fn segment_of_next(&mut self) -> u64 {
+        match self.segments.back_mut() {
+            Some(Segment::Records { open, .. }) if !self.each_alone => *open += 1,
+            _ => self.segments.push_back(Segment::Records { open: 1, first: NONE, last: NONE }),
+        }
+        self.front + self.segments.len() as u64 - 1
+    }
+
+    fn number(&mut self) -> u64 {
+        self.admitted += 1;
+        self.admitted - 1
+    }
+
+    /// Takes a mark behind everything that was admitted.
+    pub fn mark(&mut self, mark: Mark) {
+        let number = self.number();
+        self.segments.push_back(Segment::Mark(number, mark));
+        self.marks += 1;
+    }
+
+    /// A record's result has come. Hands it back if the record has one already, or is not here.
+    pub fn resolve(&mut self, ticket: Ticket, result: R) -> Result<(), R> {
+        match self.entries.current_mut(ticket.index, ticket.generation) {
+            Some(entry) if entry.result.is_none() => entry.result = Some(result),
+            _ => return Err(result),
+        }
+        self.resolved += 1;
+        let Self { chains, entries, segments, front, begins, .. } = self;
+        let Some(chains) = chains else {
+            release(entries, segments, *front, ticket.index);
+            return Ok(());
+        };
+        let next = chains.resolve(ticket.index, |index| release(entries, segments, *front, index));
+        if let Some(index) = next {
+            begins.push_back(Ticket { index, generation: entries.generation(index) });
+        }
+        Ok(())
+    }
+
+    /// The next record of a key whose turn has come: its call may begin.
+    pub fn next_begin(&mut self) -> Option<Ticket> {
+        self.begins.pop_front()
+    }
+
+    /// What goes out next, if it can go out yet.
+    pub fn pop(&mut self) -> Option<Popped<P, R>> {
+        loop {
+            match self.segments.front_mut()? {
+                Segment::Records { first, last, .. } if *first != NONE => {
+                    let entry = self.entries.remove(*first)?;
+                    *first = entry.next;
+                    if entry.next == NONE {
+                        *last = NONE;
+                    }
+                    self.records -= 1;
+                    self.resolved -= 1;
+                    return Some(Popped::Record(entry.payload, entry.result?));
+                }
+                Segment::Records { open: 1.., .. } => return None,
+                Segment::Records { .. } => self.pass_segment(),
+                &mut Segment::Mark(_, mark) => {
+                    self.pass_segment();
+                    self.marks -= 1;
+                    return Some(Popped::Mark(mark));
+                }
+            }
+        }
+    }
+
+    fn pass_segment(&mut self) {
+        self.segments.pop_front();
+        self.front += 1;
+    }
+
+    /// What is kept of a record that has no result yet.
+    pub fn pending(&self, ticket: Ticket) -> Option<&P> {
+        let entry = self.entries.current(ticket.index, ticket.generation)?;
+        entry.result.is_none().then_some(&entry.payload)
+    }
+
+    /// As [`pending`](Self::pending), to change.
+    pub fn pending_mut(&mut self, ticket: Ticket) -> Option<&mut P> {
+        let entry = self.entries.current_mut(ticket.index, ticket.generation)?;
+        entry.result.is_none().then_some(&mut entry.payload)
+    }
+
+    /// The record in the place of this number, if it has no result yet.
+    pub fn pending_at(&self, index: usize) -> Option<Ticket> {
+        let index = u32::try_from(index).ok()?;
+        let ticket = Ticket { index, generation: self.entries.generation(index) };
+        self.pending(ticket).map(|_| ticket)
+    }
+
+    /// Everything that has not gone out, in the order of the input.
+    pub fn unemitted(&self) -> Vec<Unemitted<'_, P>> {
+        let records = self.entries.iter();
+        let records = records.map(|entry| Unemitted::Record(entry.number, &entry.payload));
+        let marks = self.segments.iter().filter_map(|segment| match segment {
+            Segment::Mark(number, mark) => Some(Unemitted::Mark(*number, *mark)),
+            Segment::Records { .. } => None,
+        });
+        let mut all: Vec<_> = records.chain(marks).collect();
+        all.sort_unstable_by_key(Unemitted::number);
+        all
+    }
+}
+
+/// A record's result comes to its segment, behind those that came before.
+fn release<P, R>(
+    entries: &mut Slab<Entry<P, R>>,
+    segments: &mut VecDeque<Segment>,
+    front: u64,
+    index: u32,
+) {
+    let Some(segment) = entries.get_mut(index).map(|entry| entry.segment) else { return };
+    let at = usize::try_from(segment - front).unwrap_or(usize::MAX);
+    let Some(Segment::Records { open, first, last }) = segments.get_mut(at) else { return };
+    *open -= 1;
+    let before = std::mem::replace(last, index);
+    match entries.get_mut(before) {
+        Some(before) if *first != NONE => before.next = index,
+        _ => *first = index,
+    }
+}

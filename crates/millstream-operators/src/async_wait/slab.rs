@@ -1,0 +1,80 @@
+//! Numbered places that are used again: the memory of a queue, at most its capacity.
+
+/// Says that there is no place; an index that no slab reaches.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// Values in numbered places. A place is given out with its generation, so that a number that is
+/// kept too long does not reach the value that came after.
+#[derive(Debug)]
+pub(super) struct Slab<T> {
+    places: Vec<Place<T>>,
+    free: u32,
+}
+
+#[derive(Debug)]
+struct Place<T> {
+    generation: u32,
+    /// The next free place, while this one is.
+    next: u32,
+    value: Option<T>,
+}
+
+impl<T> Slab<T> {
+    pub(super) const fn new() -> Self {
+        Self { places: Vec::new(), free: NONE }
+    }
+
+    /// Puts a value in a free place; gives its number and its generation.
+    pub(super) fn insert(&mut self, value: T) -> (u32, u32) {
+        match self.places.get_mut(self.free as usize) {
+            Some(place) => {
+                let index = self.free;
+                self.free = place.next;
+                place.value = Some(value);
+                (index, place.generation)
+            }
+            None => {
+                let index = u32::try_from(self.places.len()).unwrap_or(NONE);
+                self.places.push(Place { generation: 0, next: NONE, value: Some(value) });
+                (index, 0)
+            }
+        }
+    }
+
+    /// What lies there.
+    pub(super) fn get_mut(&mut self, index: u32) -> Option<&mut T> {
+        self.places.get_mut(index as usize)?.value.as_mut()
+    }
+
+    /// What lies there, if it is still what was put there with this generation.
+    pub(super) fn current_mut(&mut self, index: u32, generation: u32) -> Option<&mut T> {
+        let place = self.places.get_mut(index as usize)?;
+        if place.generation == generation { place.value.as_mut() } else { None }
+    }
+
+    /// As [`current_mut`](Self::current_mut), to read.
+    pub(super) fn current(&self, index: u32, generation: u32) -> Option<&T> {
+        let place = self.places.get(index as usize)?;
+        if place.generation == generation { place.value.as_ref() } else { None }
+    }
+
+    /// The generation of a place.
+    pub(super) fn generation(&self, index: u32) -> u32 {
+        self.places.get(index as usize).map_or(0, |place| place.generation)
+    }
+
+    /// Takes what lies there; the place is free.
+    pub(super) fn remove(&mut self, index: u32) -> Option<T> {
+        let place = self.places.get_mut(index as usize)?;
+        let value = place.value.take()?;
+        place.generation = place.generation.wrapping_add(1);
+        place.next = self.free;
+        self.free = index;
+        Some(value)
+    }
+
+    /// All values, in no order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.places.iter().filter_map(|place| place.value.as_ref())
+    }
+}

@@ -1,0 +1,403 @@
+//! What a task of calls is without its futures: who is admitted, called again, given up, sent on.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use millstream_core::{
+    Data, Failure, KeyGroups, Mark, Moment, Record, Stamped, TaskInfo, Timestamp, describe,
+};
+
+use super::deadlines::Deadlines;
+use super::delays::Delays;
+use super::outcome::{Answer, CallError, Cause, DeadLetter, Out, Settled, Start, settled};
+use super::policy::{Handlers, Limits, SettingError};
+use super::queue::{Popped, Queue, Ticket};
+use super::restore::State;
+use super::seen::Seen;
+use super::stored::{Admission, StoredElement};
+
+/// A stage of calls, without its futures.
+///
+/// Whoever runs it makes the calls that [`next_start`](Self::next_start) gives out, tells what they
+/// gave ([`answered`](Self::answered)) and what time it is ([`look`](Self::look)), and sends on
+/// what [`pop`](Self::pop) gives. A record that finds no room is not taken: it waits in the input,
+/// or is [parked](Self::park) if it belongs to a snapshot that is due.
+///
+/// Exactly one outcome counts for each record, the first one: everything that comes later, from an
+/// earlier attempt or for a record that has gone, is ignored.
+///
+/// # On recovery
+///
+/// The inputs that have not gone out are called again, in order, before any new one; results that
+/// have not gone out are forgotten. The time and the attempts of each begin anew.
+#[derive(Debug)]
+pub struct AsyncWait<I, R> {
+    pub(super) limits: Limits,
+    pub(super) subtask: u32,
+    pub(super) parallelism: u32,
+    pub(super) key_groups: KeyGroups,
+    /// The number of the next record of this task.
+    pub(super) next_number: u64,
+    pub(super) queue: Queue<Call<I>, Settled<R>>,
+    runs: Deadlines,
+    delays: Delays,
+    /// Delays that count from the next look at the clock.
+    undated: Vec<(Ticket, Duration)>,
+    /// Calls to be made again.
+    again: VecDeque<Ticket>,
+    /// What has come and found no room, in order. Everything here stands in front of new input.
+    pub(super) parked: VecDeque<StoredElement<I>>,
+    /// What the records in the queue weigh together.
+    weight: usize,
+    ended: bool,
+    /// The newest watermark that has come.
+    pub(super) watermark: Option<Timestamp>,
+    pub(super) state: State<I>,
+    seen: Seen,
+}
+
+/// What is kept of a record in the queue.
+#[derive(Debug)]
+pub(super) struct Call<I> {
+    pub(super) admission: Admission,
+    /// Gone once the call is made, unless inputs are kept.
+    pub(super) input: Option<I>,
+    pub(super) at: Stamped<()>,
+    attempt: u32,
+    /// A call is out.
+    out: bool,
+    weight: usize,
+}
+
+impl<I: Record + Clone, R: Data> AsyncWait<I, R> {
+    /// A task of such a stage, with nothing in it.
+    ///
+    /// # Errors
+    ///
+    /// When the limits [cannot be kept](Limits::check).
+    pub fn new(limits: Limits, task: &TaskInfo) -> Result<Self, SettingError> {
+        limits.check()?;
+        Ok(Self {
+            queue: Queue::new(limits.order, limits.capacity),
+            runs: Deadlines::new(limits.timeout),
+            subtask: u32::try_from(task.subtask).unwrap_or(u32::MAX),
+            parallelism: u32::try_from(task.parallelism).unwrap_or(u32::MAX),
+            key_groups: task.key_groups,
+            state: State::default(),
+            limits,
+            next_number: 0,
+            delays: Delays::default(),
+            undated: Vec::new(),
+            again: VecDeque::new(),
+            parked: VecDeque::new(),
+            weight: 0,
+            ended: false,
+            watermark: None,
+            seen: Seen::default(),
+        })
+    }
+
+    /// Whether a new record finds room.
+    pub fn takes(&self, input: &I, handlers: &impl Handlers<I, R>) -> bool {
+        self.parked.is_empty() && self.queue.room().record && self.carries(handlers.weight(input))
+    }
+
+    /// Whether a new mark finds room.
+    pub fn takes_mark(&self) -> bool {
+        self.parked.is_empty() && self.queue.room().mark
+    }
+
+    fn carries(&self, weight: usize) -> bool {
+        let Some(most) = self.limits.weight else { return true };
+        self.weight == 0 || self.weight.saturating_add(weight) <= most
+    }
+
+    /// Takes a record that [finds room](Self::takes). Gives back the call that is to be made for
+    /// it, if that may begin.
+    pub fn admit(
+        &mut self,
+        record: Stamped<I>,
+        handlers: &impl Handlers<I, R>,
+    ) -> Option<Start<I>> {
+        let admission = self.admission();
+        self.enter(admission, record, handlers)
+    }
+
+    fn admission(&mut self) -> Admission {
+        let number = self.next_number;
+        self.next_number += 1;
+        Admission { subtask: self.subtask, number }
+    }
+
+    fn enter(
+        &mut self,
+        admission: Admission,
+        record: Stamped<I>,
+        handlers: &impl Handlers<I, R>,
+    ) -> Option<Start<I>> {
+        let at = record.with(());
+        let (key, weight) = (handlers.key(&record.value), handlers.weight(&record.value));
+        self.weight += weight;
+        let call =
+            Call { admission, input: Some(record.value), at, attempt: 0, out: false, weight };
+        let (ticket, begins) = self.queue.admit(call, key);
+        if begins { self.start(ticket) } else { None }
+    }
+
+    /// Takes a mark that [finds room](Self::takes_mark). An end or a barrier is not for here.
+    pub fn mark(&mut self, mark: Mark) {
+        if let Mark::Watermark(watermark) = mark {
+            self.watermark = Some(watermark);
+        }
+        self.queue.mark(mark);
+    }
+
+    /// Takes a record in front of a barrier for which there is no room.
+    pub fn park(&mut self, record: Stamped<I>) {
+        let admission = self.admission();
+        self.parked.push_back(StoredElement::Record(admission, record));
+    }
+
+    /// Takes a watermark in front of a barrier for which there is no room.
+    pub fn park_watermark(&mut self, watermark: Timestamp) {
+        self.watermark = Some(watermark);
+        self.parked.push_back(StoredElement::Watermark(watermark));
+    }
+
+    /// The next call that is to be made: for a key whose turn has come, again after a delay, or for
+    /// what was parked and finds room.
+    pub fn next_start(&mut self, handlers: &impl Handlers<I, R>) -> Option<Start<I>> {
+        loop {
+            if let Some(ticket) = self.queue.next_begin().or_else(|| self.again.pop_front()) {
+                match self.start(ticket) {
+                    None => continue,
+                    start => return start,
+                }
+            }
+            match self.parked.front()? {
+                StoredElement::Record(_, record) => {
+                    let weight = handlers.weight(&record.value);
+                    if !self.queue.room().record || !self.carries(weight) {
+                        return None;
+                    }
+                }
+                StoredElement::Watermark(_) if !self.queue.room().mark => return None,
+                StoredElement::Watermark(_) => {}
+            }
+            match self.parked.pop_front()? {
+                StoredElement::Watermark(watermark) => {
+                    self.queue.mark(Mark::Watermark(watermark));
+                }
+                StoredElement::Record(admission, record) => {
+                    if let Some(start) = self.enter(admission, record, handlers) {
+                        return Some(start);
+                    }
+                }
+            }
+        }
+    }
+
+    fn start(&mut self, ticket: Ticket) -> Option<Start<I>> {
+        let keeps = self.limits.keeps_inputs || self.limits.retry.is_some();
+        let call = self.queue.pending_mut(ticket)?;
+        let input = if keeps { call.input.clone() } else { call.input.take() }?;
+        call.attempt += 1;
+        call.out = true;
+        self.seen.attempts += 1;
+        self.seen.retries += u64::from(call.attempt > 1);
+        let (attempt, admission) = (call.attempt, call.admission);
+        Some(Start { ticket, attempt, admission, input })
+    }
+
+    /// The call that was started has not answered at once: its time counts from the next
+    /// [`look`](Self::look).
+    pub fn waits(&mut self, ticket: Ticket) {
+        self.runs.begin(ticket.index());
+    }
+
+    /// A call has answered. Ignored if another outcome of the record counts already, or if this was
+    /// not its last attempt.
+    ///
+    /// # Errors
+    ///
+    /// When the job is to fail because of it, or when a handler fails.
+    pub fn answered(
+        &mut self,
+        ticket: Ticket,
+        attempt: u32,
+        answer: Answer<R>,
+        handlers: &mut impl Handlers<I, R>,
+    ) -> Result<(), Failure> {
+        let Some(call) = self.queue.pending_mut(ticket) else { return Ok(()) };
+        if call.attempt != attempt || !call.out {
+            return Ok(());
+        }
+        call.out = false;
+        let record = call.admission.number;
+        let retry = self.limits.retry.as_ref().filter(|it| !self.ended && it.allows(attempt));
+        let again = retry.is_some()
+            && match &answer {
+                Answer::Results(results) => handlers.retries_results(results),
+                Answer::Failed(failure) => handlers.retries_error(failure),
+                Answer::Panicked(failure) => handlers.retries_panic(failure),
+            };
+        if let Some(retry) = retry.filter(|_| again) {
+            let delay = retry.delay(attempt, record);
+            self.runs.begin(ticket.index());
+            self.undated.push((ticket, delay));
+            return Ok(());
+        }
+        let (cause, failure) = match answer {
+            Answer::Results(results) => {
+                self.settle(ticket, Settled::Results(results));
+                return Ok(());
+            }
+            Answer::Failed(failure) => (Cause::Error(failure.to_string()), failure),
+            Answer::Panicked(failure) => (Cause::Panic(failure.to_string()), failure),
+        };
+        self.seen.failures += 1;
+        let input = self.queue.pending(ticket).and_then(|call| call.input.as_ref());
+        let verdict = handlers.on_error(input, &failure)?;
+        match settled(verdict, cause, attempt) {
+            Ok(outcome) => self.settle(ticket, outcome),
+            Err(cause) => return Err(self.fails(ticket, cause, Some(failure))),
+        }
+        Ok(())
+    }
+
+    fn settle(&mut self, ticket: Ticket, outcome: Settled<R>) {
+        if let Some((began, now)) = self.runs.end(ticket.index()) {
+            self.seen.latencies.push(now.since(began));
+        }
+        self.delays.end(ticket.index());
+        let _ = self.queue.resolve(ticket, outcome);
+    }
+
+    /// The error of a record that fails the job.
+    fn fails(&self, ticket: Ticket, cause: Cause, failure: Option<Failure>) -> Failure {
+        let call = self.queue.pending(ticket);
+        let text = call.and_then(|call| call.input.as_ref()).map(describe);
+        let failed = CallError::failure(call.map_or(0, |call| call.attempt), cause, failure);
+        match text {
+            Some(text) => failed.about_text(text),
+            None => failed,
+        }
+    }
+
+    /// The clock shows `now`. Calls that have begun since the last look have begun now, and delays
+    /// count from here; those that are over are called again, unless the record's time is over too.
+    pub fn look(&mut self, now: Moment) {
+        self.runs.look(now);
+        for (ticket, delay) in self.undated.drain(..) {
+            if self.ended {
+                self.again.push_back(ticket);
+            } else if self.queue.pending(ticket).is_some() {
+                self.delays.begin(ticket.index(), now.plus(delay));
+            }
+        }
+        while let Some(place) = self.delays.due(now) {
+            if self.runs.is_due(place, now) {
+                // The time-out takes it, in its turn.
+                self.delays.end(place);
+                continue;
+            }
+            self.delays.end(place);
+            self.again.extend(self.queue.pending_at(place));
+        }
+    }
+
+    /// A record whose time is over at `now`. Whoever runs the calls looks once more whether its
+    /// call has answered, and if not says that it has [timed out](Self::timed_out).
+    pub fn next_expired(&self, now: Moment) -> Option<Ticket> {
+        self.queue.pending_at(self.runs.due(now)?)
+    }
+
+    /// No answer has come for a record whose time is over.
+    ///
+    /// # Errors
+    ///
+    /// When the job is to fail because of it, or when a handler fails.
+    pub fn timed_out(
+        &mut self,
+        ticket: Ticket,
+        handlers: &mut impl Handlers<I, R>,
+    ) -> Result<(), Failure> {
+        let Some(call) = self.queue.pending(ticket) else { return Ok(()) };
+        self.seen.timeouts += 1;
+        let cause = Cause::Timeout(self.limits.timeout.unwrap_or_default());
+        let (attempts, verdict) = (call.attempt, handlers.on_timeout(call.input.as_ref())?);
+        match settled(verdict, cause, attempts) {
+            Ok(outcome) => self.settle(ticket, outcome),
+            Err(cause) => return Err(self.fails(ticket, cause, None)),
+        }
+        Ok(())
+    }
+
+    /// When the clock is to be looked at again, if nothing happens before.
+    pub fn next_due(&self) -> Option<Moment> {
+        self.runs.next_due().into_iter().chain(self.delays.next_due()).min()
+    }
+
+    /// Whether something has begun that the next [`look`](Self::look) is to date.
+    pub fn is_undated(&self) -> bool {
+        self.runs.is_undated() || !self.undated.is_empty()
+    }
+
+    /// The input has ended: nothing waits before it is called again, and nothing is called again
+    /// after that.
+    pub fn end(&mut self) {
+        self.ended = true;
+        self.again.extend(self.undated.drain(..).map(|(ticket, _)| ticket));
+        while let Some(place) = self.delays.take_first() {
+            self.again.extend(self.queue.pending_at(place));
+        }
+    }
+
+    /// What goes out next.
+    pub fn pop(&mut self) -> Option<Out<I, R>> {
+        loop {
+            match self.queue.pop()? {
+                Popped::Mark(mark) => return Some(Out::Mark(mark)),
+                Popped::Record(call, outcome) => {
+                    self.weight -= call.weight;
+                    match (outcome, call.input) {
+                        (Settled::Results(results), _) => {
+                            self.seen.completed += 1;
+                            return Some(Out::Results(call.at, results));
+                        }
+                        (Settled::Dead(cause, attempts), Some(input)) => {
+                            self.seen.dead_letters += 1;
+                            let letter = DeadLetter { input, cause, attempts };
+                            return Some(Out::DeadLetter(call.at.with(letter)));
+                        }
+                        (Settled::Dropped | Settled::Dead(..), _) => self.seen.dropped += 1,
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether nothing is left to wait for or to send on.
+    pub fn is_empty(&self) -> bool {
+        self.queue.is_empty() && self.parked.is_empty()
+    }
+
+    /// What has happened here, for whoever shows it.
+    pub fn seen(&mut self) -> &mut Seen {
+        self.seen.queued = self.queue.records();
+        self.seen.in_flight = self.queue.records() - self.queue.resolved();
+        self.seen.oldest = self.runs.oldest().map(|(_, began)| began);
+        &mut self.seen
+    }
+}
+
+impl<I> Call<I> {
+    /// What is stored of it; nothing if its input is not kept.
+    pub(super) fn stored(&self) -> Option<StoredElement<I>>
+    where
+        I: Clone,
+    {
+        let input = self.input.clone()?;
+        Some(StoredElement::Record(self.admission, self.at.with(input)))
+    }
+}
