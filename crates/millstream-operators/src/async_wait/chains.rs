@@ -1,7 +1,7 @@
 //! Who of one key goes first: limits the calls of a key and keeps its results in order.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 
 use millstream_core::KeyHash;
 
@@ -14,7 +14,7 @@ use super::slab::NONE;
 #[derive(Debug)]
 pub(super) struct Chains {
     per_key: usize,
-    of: HashMap<KeyHash, Chain, BuildHasherDefault<Mix>>,
+    of: HashTable<Chain>,
     /// The record behind each in its chain, and its key, by index.
     links: Vec<Link>,
 }
@@ -28,6 +28,7 @@ struct Link {
 
 #[derive(Debug)]
 struct Chain {
+    hash: KeyHash,
     head: u32,
     tail: u32,
     /// The first that has not begun.
@@ -38,7 +39,7 @@ struct Chain {
 
 impl Chains {
     pub(super) fn new(per_key: usize) -> Self {
-        Self { per_key, of: HashMap::default(), links: Vec::new() }
+        Self { per_key, of: HashTable::new(), links: Vec::new() }
     }
 
     /// A record stands behind all others of its key; whether its call may begin.
@@ -49,8 +50,9 @@ impl Chains {
             self.links.resize(at + 1, link);
         }
         self.links[at] = link;
-        let new = Chain { head: index, tail: NONE, waiting: NONE, running: 0 };
-        let chain = self.of.entry(hash).or_insert(new);
+        let new = Chain { hash, head: index, tail: NONE, waiting: NONE, running: 0 };
+        let found = self.of.entry(mixed(hash), |it| it.hash == hash, |it| mixed(it.hash));
+        let chain = found.or_insert(new).into_mut();
         if chain.tail != NONE {
             self.links[chain.tail as usize].next = index;
         }
@@ -71,7 +73,9 @@ impl Chains {
         let link = self.links.get_mut(index as usize)?;
         link.resolved = true;
         let hash = link.hash;
-        let chain = self.of.get_mut(&hash)?;
+        let found = self.of.entry(mixed(hash), |it| it.hash == hash, |it| mixed(it.hash));
+        let Entry::Occupied(mut found) = found else { return None };
+        let chain = found.get_mut();
         chain.running -= 1;
         let begins = chain.waiting;
         if begins != NONE {
@@ -84,7 +88,7 @@ impl Chains {
             release(released);
         }
         if chain.head == NONE {
-            self.of.remove(&hash);
+            found.remove();
         }
         (begins != NONE).then_some(begins)
     }
@@ -95,22 +99,8 @@ impl Chains {
     }
 }
 
-/// A key's hash is as good as random; a multiplication brings all of it to where the map looks.
-#[derive(Debug, Default)]
-pub(super) struct Mix(u64);
-
-impl Hasher for Mix {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_u64(self.0 ^ u64::from(byte)));
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        let wide = u128::from(number) * 0x9E37_79B9_7F4A_7C15_u128;
-        // The two halves of the product, one over the other.
-        self.0 = (wide as u64) ^ ((wide >> 64) as u64);
-    }
+/// A key's hash is as good as random; a multiplication brings all of it to where the table looks.
+const fn mixed(hash: KeyHash) -> u64 {
+    let product = hash.get() as u128 * 0x9E37_79B9_7F4A_7C15;
+    product as u64 ^ (product >> 64) as u64
 }

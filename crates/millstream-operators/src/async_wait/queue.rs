@@ -7,11 +7,10 @@
 //! alone in its segment, so it is a border in both directions. The three orders differ only in
 //! where a segment ends:
 //!
-//! | order | a segment of records |
-//! |---|---|
-//! | [`Ordered`](Order::Ordered) | is one record |
-//! | [`Unordered`](Order::Unordered) | ends at a mark |
-//! | [`KeyOrdered`](Order::KeyOrdered) | ends at a mark; a result comes to its segment when those of its key before it have |
+//! * [`Ordered`](Order::Ordered): a segment of records is one record;
+//! * [`Unordered`](Order::Unordered): it ends at a mark;
+//! * [`KeyOrdered`](Order::KeyOrdered): it ends at a mark, and a result comes to its segment when
+//!   those of its key before it have.
 //!
 //! Records lie in numbered places that are used again; the results of a segment that have come and
 //! may go are a list through these places. So every operation takes constant time, and a queue that

@@ -83,9 +83,12 @@ impl<I: Record + Clone, R: Data> AsyncWait<I, R> {
         let mut elements = Vec::new();
         for unemitted in self.queue.unemitted() {
             match unemitted {
-                Unemitted::Record(_, call) => elements.push(call.stored().ok_or_else(|| {
-                    Failure::new("a snapshot is asked for, and inputs are not kept")
-                })?),
+                Unemitted::Record(_, call) => {
+                    let Some(input) = call.input.clone() else {
+                        return Err(Failure::new("a snapshot is asked for, and no input is kept"));
+                    };
+                    elements.push(StoredElement::Record(call.admission, call.at.with(input)));
+                }
                 Unemitted::Mark(_, Mark::Watermark(watermark)) => {
                     elements.push(StoredElement::Watermark(watermark));
                 }

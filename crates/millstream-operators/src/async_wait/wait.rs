@@ -390,14 +390,3 @@ impl<I: Record + Clone, R: Data> AsyncWait<I, R> {
         &mut self.seen
     }
 }
-
-impl<I> Call<I> {
-    /// What is stored of it; nothing if its input is not kept.
-    pub(super) fn stored(&self) -> Option<StoredElement<I>>
-    where
-        I: Clone,
-    {
-        let input = self.input.clone()?;
-        Some(StoredElement::Record(self.admission, self.at.with(input)))
-    }
-}
