@@ -4,17 +4,17 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use millstream_core::{
-    Data, Failure, KeyGroups, Mark, Moment, Record, Stamped, TaskInfo, Timestamp, describe,
+    Failure, KeyGroups, Mark, Moment, Record, Stamped, TaskInfo, Timestamp, describe,
 };
 
 use super::deadlines::Deadlines;
 use super::delays::Delays;
 use super::outcome::{Answer, CallError, Cause, DeadLetter, Out, Settled, Start, settled};
-use super::policy::{Handlers, Limits, SettingError};
+use super::policy::{Handlers, Limits};
 use super::queue::{Popped, Queue, Ticket};
 use super::restore::State;
 use super::seen::Seen;
-use super::stored::{Admission, StoredElement};
+use super::stored::Admission;
 
 /// A stage of calls, without its futures.
 ///
@@ -46,7 +46,7 @@ pub struct AsyncWait<I, R> {
     /// Calls to be made again.
     again: VecDeque<Ticket>,
     /// What has come and found no room, in order. Everything here stands in front of new input.
-    pub(super) parked: VecDeque<StoredElement<I>>,
+    pub(super) parked: VecDeque<Parked<I>>,
     /// What the records in the queue weigh together.
     weight: usize,
     ended: bool,
@@ -54,6 +54,13 @@ pub struct AsyncWait<I, R> {
     pub(super) watermark: Option<Timestamp>,
     pub(super) state: State<I>,
     seen: Seen,
+}
+
+/// What has come and found no room.
+#[derive(Debug)]
+pub(super) enum Parked<I> {
+    Record(Admission, Stamped<I>),
+    Mark(Mark),
 }
 
 /// What is kept of a record in the queue.
@@ -69,21 +76,16 @@ pub(super) struct Call<I> {
     weight: usize,
 }
 
-impl<I: Record + Clone, R: Data> AsyncWait<I, R> {
-    /// A task of such a stage, with nothing in it.
-    ///
-    /// # Errors
-    ///
-    /// When the limits [cannot be kept](Limits::check).
-    pub fn new(limits: Limits, task: &TaskInfo) -> Result<Self, SettingError> {
-        limits.check()?;
-        Ok(Self {
+impl<I: Record + Clone, R> AsyncWait<I, R> {
+    /// A task of such a stage, with nothing in it. The limits are those of a stage that has
+    /// [checked](Limits::check) them; what could not be kept is taken for the least that can be.
+    pub fn new(limits: Limits, task: &TaskInfo) -> Self {
+        Self {
             queue: Queue::new(limits.order, limits.capacity),
             runs: Deadlines::new(limits.timeout),
             subtask: u32::try_from(task.subtask).unwrap_or(u32::MAX),
             parallelism: u32::try_from(task.parallelism).unwrap_or(u32::MAX),
             key_groups: task.key_groups,
-            state: State::default(),
             limits,
             next_number: 0,
             delays: Delays::default(),
@@ -93,18 +95,19 @@ impl<I: Record + Clone, R: Data> AsyncWait<I, R> {
             weight: 0,
             ended: false,
             watermark: None,
+            state: State::default(),
             seen: Seen::default(),
-        })
+        }
     }
 
     /// Whether a new record finds room.
     pub fn takes(&self, input: &I, handlers: &impl Handlers<I, R>) -> bool {
-        self.parked.is_empty() && self.queue.room().record && self.carries(handlers.weight(input))
+        !self.is_parking() && self.queue.room().record && self.carries(handlers.weight(input))
     }
 
     /// Whether a new mark finds room.
     pub fn takes_mark(&self) -> bool {
-        self.parked.is_empty() && self.queue.room().mark
+        !self.is_parking() && self.queue.room().mark
     }
 
     fn carries(&self, weight: usize) -> bool {
@@ -144,24 +147,27 @@ impl<I: Record + Clone, R: Data> AsyncWait<I, R> {
         if begins { self.start(ticket) } else { None }
     }
 
-    /// Takes a mark that [finds room](Self::takes_mark). An end or a barrier is not for here.
+    /// Takes a mark, behind everything that has come. An end or a barrier is not for here.
     pub fn mark(&mut self, mark: Mark) {
         if let Mark::Watermark(watermark) = mark {
             self.watermark = Some(watermark);
         }
-        self.queue.mark(mark);
+        if self.is_parking() {
+            self.parked.push_back(Parked::Mark(mark));
+        } else {
+            self.queue.mark(mark);
+        }
     }
 
     /// Takes a record in front of a barrier for which there is no room.
     pub fn park(&mut self, record: Stamped<I>) {
         let admission = self.admission();
-        self.parked.push_back(StoredElement::Record(admission, record));
+        self.parked.push_back(Parked::Record(admission, record));
     }
 
-    /// Takes a watermark in front of a barrier for which there is no room.
-    pub fn park_watermark(&mut self, watermark: Timestamp) {
-        self.watermark = Some(watermark);
-        self.parked.push_back(StoredElement::Watermark(watermark));
+    /// Whether something has come that finds no room.
+    pub fn is_parking(&self) -> bool {
+        !self.parked.is_empty()
     }
 
     /// The next call that is to be made: for a key whose turn has come, again after a delay, or for
@@ -174,21 +180,19 @@ impl<I: Record + Clone, R: Data> AsyncWait<I, R> {
                     start => return start,
                 }
             }
-            match self.parked.front()? {
-                StoredElement::Record(_, record) => {
-                    let weight = handlers.weight(&record.value);
-                    if !self.queue.room().record || !self.carries(weight) {
-                        return None;
-                    }
+            let room = self.queue.room();
+            let fits = match self.parked.front()? {
+                Parked::Mark(_) => room.mark,
+                Parked::Record(_, record) => {
+                    room.record && self.carries(handlers.weight(&record.value))
                 }
-                StoredElement::Watermark(_) if !self.queue.room().mark => return None,
-                StoredElement::Watermark(_) => {}
+            };
+            if !fits {
+                return None;
             }
             match self.parked.pop_front()? {
-                StoredElement::Watermark(watermark) => {
-                    self.queue.mark(Mark::Watermark(watermark));
-                }
-                StoredElement::Record(admission, record) => {
+                Parked::Mark(mark) => self.queue.mark(mark),
+                Parked::Record(admission, record) => {
                     if let Some(start) = self.enter(admission, record, handlers) {
                         return Some(start);
                     }
@@ -338,11 +342,6 @@ impl<I: Record + Clone, R: Data> AsyncWait<I, R> {
         self.runs.next_due().into_iter().chain(self.delays.next_due()).min()
     }
 
-    /// Whether something has begun that the next [`look`](Self::look) is to date.
-    pub fn is_undated(&self) -> bool {
-        self.runs.is_undated() || !self.undated.is_empty()
-    }
-
     /// The input has ended: nothing waits before it is called again, and nothing is called again
     /// after that.
     pub fn end(&mut self) {
@@ -375,6 +374,11 @@ impl<I: Record + Clone, R: Data> AsyncWait<I, R> {
                 }
             }
         }
+    }
+
+    /// Whether something can go out.
+    pub fn has_next(&self) -> bool {
+        self.queue.has_next()
     }
 
     /// Whether nothing is left to wait for or to send on.

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use millstream_core::{Grammar, GrammarError, Mark, Stamped};
+use millstream_core::{Batch, Grammar, GrammarError, Mark, Stamped};
 use millstream_operators::Records;
 
 use super::deliver::{Deliver, Loan};
@@ -15,6 +15,14 @@ pub(crate) enum Taken {
     /// A mark that no record stands in front of any more.
     Mark(usize, Mark),
 }
+
+/// A batch that was taken whole and holds its credit until it is dropped.
+pub(crate) struct Parked<T: Send + 'static> {
+    _loan: Loan<T>,
+}
+
+/// The records of a batch, what holds its credit, and the mark behind them with its channel.
+pub(crate) type TakenWhole<T> = (Vec<Stamped<T>>, Parked<T>, Option<(usize, Mark)>);
 
 /// A delivery that came after the inbox was closed to new ones; it is given back.
 pub(crate) struct Refused<T: Send + 'static>(pub(crate) Deliver<T>);
@@ -205,6 +213,33 @@ impl<T: Send + 'static> Inbox<T> {
             batch.extend(records.drain(..at_most));
         }
         batch.len()
+    }
+
+    /// Takes all of the batch that [`take`](Self::take) announced.
+    pub(crate) fn park(&mut self) -> Option<TakenWhole<T>> {
+        let Current { channel, mut loan } = self.current.take()?;
+        self.waiting -= 1;
+        let records = std::mem::take(&mut loan.batch.records);
+        let mark = loan.batch.mark.map(|mark| (channel, mark));
+        Some((records, Parked { _loan: loan }, mark))
+    }
+
+    /// Batches that can be taken, the one that is being taken included.
+    fn open_batches(&self) -> impl Iterator<Item = &Batch<T>> {
+        let current = self.current.iter().map(|current| &current.loan.batch);
+        let open = self.channels.iter().zip(&self.held).filter(|(_, held)| !**held);
+        current.chain(open.flat_map(|(queue, _)| queue).map(|loan| &loan.batch))
+    }
+
+    /// Whether a barrier is among what can be taken.
+    pub(crate) fn has_barrier(&self) -> bool {
+        self.open_batches().any(|batch| matches!(batch.mark, Some(Mark::Barrier(_))))
+    }
+
+    /// Whether the end of a channel is among what can be taken, and no record is.
+    pub(crate) fn has_end(&self) -> bool {
+        self.open_batches().all(|batch| batch.records.is_empty())
+            && self.open_batches().any(|batch| batch.mark == Some(Mark::End))
     }
 
     /// Nothing new is filed from here on; what is there can still be taken.
