@@ -11,7 +11,7 @@ use super::deadlines::Deadlines;
 use super::delays::Delays;
 use super::outcome::{Answer, CallError, Cause, DeadLetter, Out, Settled, Start, settled};
 use super::policy::{Handlers, Limits};
-use super::queue::{Popped, Queue, Ticket};
+use super::queue::{Order, Popped, Queue, Ticket};
 use super::restore::State;
 use super::seen::Seen;
 use super::stored::Admission;
@@ -33,6 +33,8 @@ use super::stored::Admission;
 #[derive(Debug)]
 pub struct AsyncWait<I, R> {
     pub(super) limits: Limits,
+    /// Inputs are needed once more.
+    keeps: bool,
     pub(super) subtask: u32,
     pub(super) parallelism: u32,
     pub(super) key_groups: KeyGroups,
@@ -54,6 +56,13 @@ pub struct AsyncWait<I, R> {
     pub(super) watermark: Option<Timestamp>,
     pub(super) state: State<I>,
     seen: Seen,
+}
+
+/// What is kept of a record while its first call is made.
+#[derive(Debug)]
+pub struct Kept<I> {
+    input: Option<I>,
+    weight: usize,
 }
 
 /// What has come and found no room.
@@ -86,6 +95,7 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
             subtask: u32::try_from(task.subtask).unwrap_or(u32::MAX),
             parallelism: u32::try_from(task.parallelism).unwrap_or(u32::MAX),
             key_groups: task.key_groups,
+            keeps: limits.keeps_inputs || limits.retry.is_some(),
             limits,
             next_number: 0,
             delays: Delays::default(),
@@ -101,8 +111,9 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
     }
 
     /// Whether a new record finds room.
+    #[inline]
     pub fn takes(&self, input: &I, handlers: &impl Handlers<I, R>) -> bool {
-        !self.is_parking() && self.queue.room().record && self.carries(handlers.weight(input))
+        !self.is_parking() && self.queue.room().record && self.carries(input, handlers)
     }
 
     /// Whether a new mark finds room.
@@ -110,9 +121,10 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
         !self.is_parking() && self.queue.room().mark
     }
 
-    fn carries(&self, weight: usize) -> bool {
+    #[inline]
+    fn carries(&self, input: &I, handlers: &impl Handlers<I, R>) -> bool {
         let Some(most) = self.limits.weight else { return true };
-        self.weight == 0 || self.weight.saturating_add(weight) <= most
+        self.weight == 0 || self.weight.saturating_add(handlers.weight(input)) <= most
     }
 
     /// Takes a record that [finds room](Self::takes). Gives back the call that is to be made for
@@ -123,7 +135,7 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
         handlers: &impl Handlers<I, R>,
     ) -> Option<Start<I>> {
         let admission = self.admission();
-        self.enter(admission, record, handlers)
+        self.queue_up(admission, record, handlers)
     }
 
     fn admission(&mut self) -> Admission {
@@ -132,19 +144,69 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
         Admission { subtask: self.subtask, number }
     }
 
-    fn enter(
+    fn queue_up(
         &mut self,
         admission: Admission,
         record: Stamped<I>,
         handlers: &impl Handlers<I, R>,
     ) -> Option<Start<I>> {
         let at = record.with(());
-        let (key, weight) = (handlers.key(&record.value), handlers.weight(&record.value));
-        self.weight += weight;
+        let key = handlers.key(&record.value);
+        let weight = self.weigh(&record.value, handlers);
         let call =
             Call { admission, input: Some(record.value), at, attempt: 0, out: false, weight };
         let (ticket, begins) = self.queue.admit(call, key);
         if begins { self.start(ticket) } else { None }
+    }
+
+    #[inline]
+    fn weigh(&mut self, input: &I, handlers: &impl Handlers<I, R>) -> usize {
+        let weight = if self.limits.weight.is_some() { handlers.weight(input) } else { 0 };
+        self.weight += weight;
+        weight
+    }
+
+    /// Whether a record has to be in the queue before its call may be made: whether it may, depends
+    /// on others. If not, [`begin`](Self::begin) is the shorter way.
+    #[inline]
+    pub fn queues_first(&self) -> bool {
+        matches!(self.limits.order, Order::KeyOrdered { .. })
+    }
+
+    /// The first call for a record that [finds room](Self::takes) is about to be made. If its
+    /// answer does not [pass](Self::passes), the record [enters](Self::enter) with what this gives.
+    #[inline]
+    pub fn begin(&mut self, input: &I, handlers: &impl Handlers<I, R>) -> (Admission, Kept<I>) {
+        self.seen.attempts += 1;
+        let input_kept = if self.keeps { Some(input.clone()) } else { None };
+        let weight = self.weigh(input, handlers);
+        (self.admission(), Kept { input: input_kept, weight })
+    }
+
+    /// Whether an answer that has come at once may go out at once: nothing waits for it, and it is
+    /// the last one. The record is over then.
+    #[inline]
+    pub fn passes(&mut self, answer: &R, handlers: &mut impl Handlers<I, R>) -> bool {
+        let first = match self.limits.order {
+            Order::Unordered => self.queue.marks() == 0 && self.queue.resolved() == 0,
+            Order::Ordered | Order::KeyOrdered { .. } => self.queue.is_empty(),
+        };
+        if !first || self.limits.weight.is_some() {
+            return false;
+        }
+        if self.limits.retry.is_some() && handlers.retries_results(answer) {
+            return false;
+        }
+        self.seen.completed += 1;
+        true
+    }
+
+    /// A record enters the queue whose first call has been made.
+    #[inline]
+    pub fn enter(&mut self, admission: Admission, at: Stamped<()>, kept: Kept<I>) -> Ticket {
+        let Kept { input, weight } = kept;
+        let call = Call { admission, input, at, attempt: 1, out: true, weight };
+        self.queue.admit(call, None).0
     }
 
     /// Takes a mark, behind everything that has come. An end or a barrier is not for here.
@@ -183,9 +245,7 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
             let room = self.queue.room();
             let fits = match self.parked.front()? {
                 Parked::Mark(_) => room.mark,
-                Parked::Record(_, record) => {
-                    room.record && self.carries(handlers.weight(&record.value))
-                }
+                Parked::Record(_, record) => room.record && self.carries(&record.value, handlers),
             };
             if !fits {
                 return None;
@@ -193,7 +253,7 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
             match self.parked.pop_front()? {
                 Parked::Mark(mark) => self.queue.mark(mark),
                 Parked::Record(admission, record) => {
-                    if let Some(start) = self.enter(admission, record, handlers) {
+                    if let Some(start) = self.queue_up(admission, record, handlers) {
                         return Some(start);
                     }
                 }
@@ -202,7 +262,7 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
     }
 
     fn start(&mut self, ticket: Ticket) -> Option<Start<I>> {
-        let keeps = self.limits.keeps_inputs || self.limits.retry.is_some();
+        let keeps = self.keeps;
         let call = self.queue.pending_mut(ticket)?;
         let input = if keeps { call.input.clone() } else { call.input.take() }?;
         call.attempt += 1;

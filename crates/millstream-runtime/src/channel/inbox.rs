@@ -16,13 +16,55 @@ pub(crate) enum Taken {
     Mark(usize, Mark),
 }
 
-/// A batch that was taken whole and holds its credit until it is dropped.
-pub(crate) struct Parked<T: Send + 'static> {
-    _loan: Loan<T>,
+/// A batch that was taken whole: it is worked off by whoever took it, as slowly as need be, and
+/// holds its credit until it is dropped.
+pub(crate) struct Whole<T: Send + 'static> {
+    /// The last one first: what comes next can be taken without moving the others.
+    records: Vec<Stamped<T>>,
+    mark: Option<Mark>,
+    channel: usize,
+    loan: Loan<T>,
 }
 
-/// The records of a batch, what holds its credit, and the mark behind them with its channel.
-pub(crate) type TakenWhole<T> = (Vec<Stamped<T>>, Parked<T>, Option<(usize, Mark)>);
+impl<T: Send + 'static> Whole<T> {
+    fn new(Current { channel, mut loan }: Current<T>) -> Self {
+        let mut records = std::mem::take(&mut loan.batch.records);
+        records.reverse();
+        Self { records, mark: loan.batch.mark, channel, loan }
+    }
+
+    /// The next record, left where it is.
+    #[inline]
+    pub(crate) fn ahead(&self) -> Option<&Stamped<T>> {
+        self.records.last()
+    }
+
+    /// The next record.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Option<Stamped<T>> {
+        self.records.pop()
+    }
+
+    /// The mark behind the records, with its channel; once they are taken, and once.
+    pub(crate) fn take_mark(&mut self) -> Option<(usize, Mark)> {
+        if !self.records.is_empty() {
+            return None;
+        }
+        self.mark.take().map(|mark| (self.channel, mark))
+    }
+
+    /// Whether a barrier stands behind the records.
+    pub(crate) fn has_barrier(&self) -> bool {
+        matches!(self.mark, Some(Mark::Barrier(_)))
+    }
+}
+
+impl<T: Send + 'static> Drop for Whole<T> {
+    /// The buffer goes back with the credit.
+    fn drop(&mut self) {
+        self.loan.batch.records = std::mem::take(&mut self.records);
+    }
+}
 
 /// A delivery that came after the inbox was closed to new ones; it is given back.
 pub(crate) struct Refused<T: Send + 'static>(pub(crate) Deliver<T>);
@@ -215,20 +257,20 @@ impl<T: Send + 'static> Inbox<T> {
         batch.len()
     }
 
-    /// Takes all of the batch that [`take`](Self::take) announced.
-    pub(crate) fn park(&mut self) -> Option<TakenWhole<T>> {
-        let Current { channel, mut loan } = self.current.take()?;
+    /// The next batch, whole; `pick` chooses as for [`take`](Self::take).
+    pub(crate) fn take_whole(&mut self, pick: impl Fn(usize) -> usize) -> Option<Whole<T>> {
+        if self.phase == Phase::Closed {
+            return None;
+        }
+        let batch = self.next_batch(pick)?;
         self.waiting -= 1;
-        let records = std::mem::take(&mut loan.batch.records);
-        let mark = loan.batch.mark.map(|mark| (channel, mark));
-        Some((records, Parked { _loan: loan }, mark))
+        Some(Whole::new(batch))
     }
 
-    /// Batches that can be taken, the one that is being taken included.
+    /// Batches that can be taken.
     fn open_batches(&self) -> impl Iterator<Item = &Batch<T>> {
-        let current = self.current.iter().map(|current| &current.loan.batch);
         let open = self.channels.iter().zip(&self.held).filter(|(_, held)| !**held);
-        current.chain(open.flat_map(|(queue, _)| queue).map(|loan| &loan.batch))
+        open.flat_map(|(queue, _)| queue).map(|loan| &loan.batch)
     }
 
     /// Whether a barrier is among what can be taken.
