@@ -2,7 +2,7 @@
 
 use millstream_core::{Data, Stamped};
 
-use crate::{NoTimer, SideBuffers, SideOutput, TimerEdit};
+use crate::{NoTimer, SideBuffers, SideOutput, TimerEdit, let_go_all};
 
 /// The sheet on which an operator writes what it wants done: records, side outputs, timers, counts.
 ///
@@ -77,7 +77,7 @@ impl<Out: Data, P> Effects<Out, P> {
     /// Adds to a counter of the task that shows under this name in its metrics.
     pub fn count(&mut self, name: &'static str, n: u64) {
         match self.counts.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, count)) => *count += n,
+            Some((_, count)) => *count = count.saturating_add(n),
             None => self.counts.push((name, n)),
         }
     }
@@ -127,5 +127,11 @@ impl<Out: Data, P> Effects<Out, P> {
     pub fn take_more(&mut self) -> bool {
         (self.stop_at, self.sided) = (self.enough, 0);
         std::mem::take(&mut self.more)
+    }
+}
+
+impl<Out, P> Drop for Effects<Out, P> {
+    fn drop(&mut self) {
+        let_go_all(&mut self.records);
     }
 }

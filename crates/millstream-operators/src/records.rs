@@ -1,6 +1,8 @@
 //! Records that came together, as an operator takes them.
 
+use std::any::Any;
 use std::iter::Take;
+use std::mem::needs_drop;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::vec::Drain;
 
@@ -64,9 +66,48 @@ pub fn drained<T, R>(batch: &mut Vec<T>, work: impl FnOnce(&mut Drain<'_, T>) ->
     done.unwrap_or_else(|payload| resume_unwind(payload))
 }
 
-/// Drops what stands behind a failure: a panic of a user's `Drop` does not replace it.
+/// Drops what stands behind a failure: a panic of a user's `Drop` does not replace it, and what that
+/// panic carries is not dropped, since that may panic again.
 pub fn let_go<T>(value: T) {
-    let _ = catch_unwind(AssertUnwindSafe(|| drop(value)));
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
+        std::mem::forget(payload);
+    }
+}
+
+/// Empties a vector of users' values, of which any number may panic when it is dropped: dropped
+/// together, a second one would end the process while the first unwinds.
+pub fn let_go_all<T>(values: &mut Vec<T>) {
+    if let Some(payload) = dropped(values) {
+        std::mem::forget(payload);
+    }
+}
+
+/// As [`let_go_all`]; gives back what the first panic carries.
+pub(crate) fn dropped<T>(values: &mut Vec<T>) -> Option<Box<dyn Any + Send>> {
+    if !needs_drop::<T>() {
+        values.clear();
+        return None;
+    }
+    // From the front, as a vector drops them, and out of the vector before they are dropped.
+    values.reverse();
+    let mut first = None;
+    while !values.is_empty() {
+        match dropped_some(values) {
+            Ok(()) => {}
+            Err(payload) if first.is_none() => first = Some(payload),
+            Err(payload) => std::mem::forget(payload),
+        }
+    }
+    first
+}
+
+/// One unwinding border for as many values as are dropped without a panic.
+fn dropped_some<T>(values: &mut Vec<T>) -> Result<(), Box<dyn Any + Send>> {
+    catch_unwind(AssertUnwindSafe(|| {
+        while let Some(value) = values.pop() {
+            drop(value);
+        }
+    }))
 }
 
 impl<T> Iterator for Records<'_, '_, T> {

@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use millstream_core::{Data, Stamped};
 
+use crate::let_go_all;
+
 /// The typed name of a side output, shared by the operator that writes it and the graph that reads
 /// it.
 ///
@@ -47,7 +49,7 @@ impl<T> fmt::Debug for SideOutput<T> {
     }
 }
 
-/// The records of one side output that wait to be taken; holds a `Vec<Stamped<T>>` of its type.
+/// The records of one side output that wait to be taken; holds those of its type.
 pub struct SideBuffer {
     name: Arc<str>,
     type_name: &'static str,
@@ -60,7 +62,7 @@ impl SideBuffer {
         Self {
             name: output.name.clone(),
             type_name: type_name::<T>(),
-            records: Box::new(Vec::<Stamped<T>>::new()),
+            records: Box::new(Values::<T>(Vec::new())),
         }
     }
 
@@ -71,7 +73,16 @@ impl SideBuffer {
 
     /// The records, if they are of this type.
     pub fn records<T: Data>(&mut self) -> Option<&mut Vec<Stamped<T>>> {
-        self.records.downcast_mut()
+        self.records.downcast_mut::<Values<T>>().map(|values| &mut values.0)
+    }
+}
+
+/// Records of a user's type, dropped one by one.
+struct Values<T>(Vec<Stamped<T>>);
+
+impl<T> Drop for Values<T> {
+    fn drop(&mut self) {
+        let_go_all(&mut self.0);
     }
 }
 

@@ -58,7 +58,7 @@ where
     match tokio::task::spawn_blocking(work).await {
         Ok(result) => result.map_err(Into::into),
         Err(join) if join.is_panic() => {
-            let message = crate::panic::panic_message(&*join.into_panic());
+            let message = crate::panic::panic_message(join.into_panic());
             Err(Failure::new(format!("blocking work panicked: {message}")))
         }
         Err(_) => Err(Failure::new("blocking work was dropped: the runtime shuts down")),

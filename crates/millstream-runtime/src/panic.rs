@@ -2,9 +2,15 @@
 
 use std::any::Any;
 
+use millstream_operators::let_go;
+
 /// What a panic says, as far as it says it in words.
-pub(crate) fn panic_message(payload: &(dyn Any + Send)) -> String {
+///
+/// What it carries is a user's value, which may panic when it is dropped.
+pub(crate) fn panic_message(payload: Box<dyn Any + Send>) -> String {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-    text.unwrap_or("a panic without a message").to_owned()
+    let text = text.unwrap_or("a panic without a message").to_owned();
+    let_go(payload);
+    text
 }

@@ -15,6 +15,7 @@ mod restore;
 mod seen;
 mod slab;
 mod stored;
+mod time;
 mod wait;
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Numbered places that are used again: the memory of a queue, at most its capacity.
 
+use crate::let_go_all;
+
 /// Says that there is no place; an index that no slab reaches.
 pub(super) const NONE: u32 = u32::MAX;
 
@@ -17,6 +19,13 @@ struct Place<T> {
     /// The next free place, while this one is.
     next: u32,
     value: Option<T>,
+}
+
+impl<T> Drop for Slab<T> {
+    /// Inputs and results are users' values, of which more than one may panic.
+    fn drop(&mut self) {
+        let_go_all(&mut self.places);
+    }
 }
 
 impl<T> Slab<T> {

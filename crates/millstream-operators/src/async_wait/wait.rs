@@ -3,9 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use millstream_core::{
-    Failure, KeyGroups, Mark, Moment, Record, Stamped, TaskInfo, Timestamp, describe,
-};
+use millstream_core::{Failure, KeyGroups, Mark, Record, Stamped, TaskInfo, Timestamp, describe};
 
 use super::deadlines::Deadlines;
 use super::delays::Delays;
@@ -41,21 +39,21 @@ pub struct AsyncWait<I, R> {
     /// The number of the next record of this task.
     pub(super) next_number: u64,
     pub(super) queue: Queue<Call<I>, Settled<R>>,
-    runs: Deadlines,
-    delays: Delays,
+    pub(super) runs: Deadlines,
+    pub(super) delays: Delays,
     /// Delays that count from the next look at the clock.
-    undated: Vec<(Ticket, Duration)>,
+    pub(super) undated: Vec<(Ticket, Duration)>,
     /// Calls to be made again.
-    again: VecDeque<Ticket>,
+    pub(super) again: VecDeque<Ticket>,
     /// What has come and found no room, in order. Everything here stands in front of new input.
     pub(super) parked: VecDeque<Parked<I>>,
     /// What the records in the queue weigh together.
     weight: usize,
-    ended: bool,
+    pub(super) ended: bool,
     /// The newest watermark that has come.
     pub(super) watermark: Option<Timestamp>,
     pub(super) state: State<I>,
-    seen: Seen,
+    pub(super) seen: Seen,
 }
 
 /// What is kept of a record while its first call is made.
@@ -79,7 +77,7 @@ pub(super) struct Call<I> {
     /// Gone once the call is made, unless inputs are kept.
     pub(super) input: Option<I>,
     pub(super) at: Stamped<()>,
-    attempt: u32,
+    pub(super) attempt: u32,
     /// A call is out.
     out: bool,
     weight: usize,
@@ -329,7 +327,7 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
         Ok(())
     }
 
-    fn settle(&mut self, ticket: Ticket, outcome: Settled<R>) {
+    pub(super) fn settle(&mut self, ticket: Ticket, outcome: Settled<R>) {
         if let Some((began, now)) = self.runs.end(ticket.index()) {
             self.seen.latencies.push(now.since(began));
         }
@@ -338,77 +336,13 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
     }
 
     /// The error of a record that fails the job.
-    fn fails(&self, ticket: Ticket, cause: Cause, failure: Option<Failure>) -> Failure {
+    pub(super) fn fails(&self, ticket: Ticket, cause: Cause, failure: Option<Failure>) -> Failure {
         let call = self.queue.pending(ticket);
         let text = call.and_then(|call| call.input.as_ref()).map(describe);
         let failed = CallError::failure(call.map_or(0, |call| call.attempt), cause, failure);
         match text {
             Some(text) => failed.about_text(text),
             None => failed,
-        }
-    }
-
-    /// The clock shows `now`. Calls that have begun since the last look have begun now, and delays
-    /// count from here; those that are over are called again, unless the record's time is over too.
-    pub fn look(&mut self, now: Moment) {
-        self.runs.look(now);
-        for (ticket, delay) in self.undated.drain(..) {
-            if self.ended {
-                self.again.push_back(ticket);
-            } else if self.queue.pending(ticket).is_some() {
-                self.delays.begin(ticket.index(), now.plus(delay));
-            }
-        }
-        while let Some(place) = self.delays.due(now) {
-            if self.runs.is_due(place, now) {
-                // The time-out takes it, in its turn.
-                self.delays.end(place);
-                continue;
-            }
-            self.delays.end(place);
-            self.again.extend(self.queue.pending_at(place));
-        }
-    }
-
-    /// A record whose time is over at `now`. Whoever runs the calls looks once more whether its
-    /// call has answered, and if not says that it has [timed out](Self::timed_out).
-    pub fn next_expired(&self, now: Moment) -> Option<Ticket> {
-        self.queue.pending_at(self.runs.due(now)?)
-    }
-
-    /// No answer has come for a record whose time is over.
-    ///
-    /// # Errors
-    ///
-    /// When the job is to fail because of it, or when a handler fails.
-    pub fn timed_out(
-        &mut self,
-        ticket: Ticket,
-        handlers: &mut impl Handlers<I, R>,
-    ) -> Result<(), Failure> {
-        let Some(call) = self.queue.pending(ticket) else { return Ok(()) };
-        self.seen.timeouts += 1;
-        let cause = Cause::Timeout(self.limits.timeout.unwrap_or_default());
-        let (attempts, verdict) = (call.attempt, handlers.on_timeout(call.input.as_ref())?);
-        match settled(verdict, cause, attempts) {
-            Ok(outcome) => self.settle(ticket, outcome),
-            Err(cause) => return Err(self.fails(ticket, cause, None)),
-        }
-        Ok(())
-    }
-
-    /// When the clock is to be looked at again, if nothing happens before.
-    pub fn next_due(&self) -> Option<Moment> {
-        self.runs.next_due().into_iter().chain(self.delays.next_due()).min()
-    }
-
-    /// The input has ended: nothing waits before it is called again, and nothing is called again
-    /// after that.
-    pub fn end(&mut self) {
-        self.ended = true;
-        self.again.extend(self.undated.drain(..).map(|(ticket, _)| ticket));
-        while let Some(place) = self.delays.take_first() {
-            self.again.extend(self.queue.pending_at(place));
         }
     }
 

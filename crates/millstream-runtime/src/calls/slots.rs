@@ -15,7 +15,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use millstream_operators::async_wait::{Admission, Ticket};
-use millstream_operators::let_go;
 
 use super::current::in_call;
 use super::woken::{CallWaker, Woken};
@@ -73,7 +72,9 @@ impl<F> Slot<F> {
     fn clear(&mut self) {
         self.held = None;
         let future = &mut self.future;
-        let _ = catch_unwind(AssertUnwindSafe(|| future.set(None)));
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| future.set(None))) {
+            std::mem::forget(payload);
+        }
     }
 }
 
@@ -101,9 +102,7 @@ impl<F: Future> Slot<F> {
             Ok(Some(Poll::Ready(answer))) => Polled::Ready(answer),
             Err(payload) => {
                 self.clear();
-                let message = panic_message(&*payload);
-                let_go(payload);
-                Polled::Panicked(message)
+                Polled::Panicked(panic_message(payload))
             }
         }
     }

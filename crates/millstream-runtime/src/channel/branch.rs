@@ -4,9 +4,9 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use millstream_core::{Data, Failure, Mark, Stamped};
-use millstream_operators::{Collect, Step, let_go};
+use millstream_operators::{Collect, Step, let_go, let_go_all};
 
-use super::route::{Outlets, Route, all_wait};
+use super::route::{Outlets, Route, all_wait, held_records};
 
 /// A way out of a task, called once a batch.
 ///
@@ -23,8 +23,6 @@ pub trait Outgoing {
     fn mark(&mut self, mark: Mark) -> Result<(), Failure>;
     /// Goes on with what was held back, as far as there is credit.
     fn advance(&mut self) -> Result<(), Failure>;
-    /// A step has failed: what stands behind the record that it failed at is given up.
-    fn give_up(&mut self);
     /// Lets go of batches that are not full.
     fn flush(&mut self);
     /// Whether something is held back for want of credit.
@@ -64,9 +62,16 @@ impl<T> Held<T> {
         self.records.is_empty() && self.marks.is_empty()
     }
 
-    fn clear(&mut self) {
-        self.records.clear();
+    /// A step has failed: what stands behind the record that it failed at is given up.
+    fn give_up(&mut self) {
+        let_go_all(&mut self.records);
         self.marks.clear();
+    }
+}
+
+impl<T> Drop for Held<T> {
+    fn drop(&mut self) {
+        let_go_all(&mut self.records);
     }
 }
 
@@ -76,41 +81,52 @@ pub(crate) struct Edge<S: Step, R: Route<S::Out>> {
     route: R,
     outlets: Outlets<R::Out>,
     held: Held<S::In>,
+    /// A step or the route has failed: nothing more is given to them.
+    failed: bool,
 }
 
 impl<S: Step, R: Route<S::Out>> Edge<S, R> {
     pub(crate) const fn new(step: S, route: R, outlets: Outlets<R::Out>) -> Self {
-        Self { step, route, outlets, held: Held::new() }
+        Self { step, route, outlets, held: Held::new(), failed: false }
     }
 
     fn go_on(&mut self) -> Result<(), Failure> {
-        let Self { step, route, outlets, held } = self;
-        let mut pushed = Ok(());
-        while pushed.is_ok()
-            && !outlets.blocked()
-            && let Some(record) = held.records.pop()
-        {
-            step.apply(record, &mut |record| {
-                if pushed.is_ok() {
-                    pushed = route.push(record, outlets);
-                }
-            });
-        }
-        pushed?;
+        self.watched(|edge| {
+            let Self { step, route, outlets, held, .. } = edge;
+            held_records(route, step, &mut held.records, outlets)
+        })?;
         if self.held.records.is_empty() {
             self.held.marks.drain(..).for_each(|mark| self.outlets.mark(mark));
         }
         Ok(())
     }
+
+    /// After an error or a panic what is held here is given up. What others hold is not: it came
+    /// before the failure, or goes another way.
+    fn watched(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let worked = catch_unwind(AssertUnwindSafe(|| work(self)));
+        if !matches!(worked, Ok(Ok(()))) {
+            self.failed = true;
+            self.held.give_up();
+        }
+        worked.unwrap_or_else(|payload| resume_unwind(payload))
+    }
 }
 
 impl<S: Step, R: Route<S::Out>> Branch<S::In> for Edge<S, R> {
     fn records(&mut self, records: &mut Vec<Stamped<S::In>>) -> Result<(), Failure> {
+        if self.failed {
+            let_go_all(records);
+            return Ok(());
+        }
         if S::EXPANDS {
             self.held.put(records);
             return self.go_on();
         }
-        self.route.all(&mut self.step, records, &mut self.outlets)
+        self.watched(|Self { step, route, outlets, .. }| route.all(step, records, outlets))
     }
 }
 
@@ -127,10 +143,6 @@ impl<S: Step, R: Route<S::Out>> Outgoing for Edge<S, R> {
     fn advance(&mut self) -> Result<(), Failure> {
         self.outlets.advance();
         if self.held.is_empty() { Ok(()) } else { self.go_on() }
-    }
-
-    fn give_up(&mut self) {
-        self.held.clear();
     }
 
     fn flush(&mut self) {
@@ -173,6 +185,8 @@ pub(crate) struct Fork<S: Step> {
     branches: Vec<Box<dyn Branch<S::Out>>>,
     double: Double<S::Out>,
     held: Held<S::In>,
+    /// A step has failed: nothing more is given to it.
+    failed: bool,
 }
 
 /// Doubles records for one more branch, one behind the other.
@@ -194,13 +208,14 @@ impl<S: Step> Fork<S> {
             branches,
             double: |records, copy| copy.extend(records.iter().cloned()),
             held,
+            failed: false,
         }
     }
 
     /// Steps in front of one branch, which need not double anything.
     pub(crate) fn single(step: S, branch: Box<dyn Branch<S::Out>>) -> Self {
         let (made, held) = (Vec::new(), Held::new());
-        Self { step, made, branches: vec![branch], double: |_, _| {}, held }
+        Self { step, made, branches: vec![branch], double: |_, _| {}, held, failed: false }
     }
 
     fn keeps(&self) -> bool {
@@ -232,20 +247,42 @@ impl<S: Step> Fork<S> {
     }
 
     fn go_on(&mut self) -> Result<(), Failure> {
+        let mut faults = FirstFault::default();
         while !self.held.records.is_empty() && !self.branches.iter().any(|it| it.blocked()) {
-            while self.made.len() < FORK_PIECE
-                && let Some(record) = self.held.records.pop()
-            {
-                self.step.apply(record, &mut |record| self.made.push(record));
-            }
-            self.hand_on()?;
+            faults.note(|| {
+                self.make(|Self { step, made, held, .. }| {
+                    while made.len() < FORK_PIECE
+                        && let Some(record) = held.records.pop()
+                    {
+                        step.apply(record, &mut |record| made.push(record));
+                    }
+                });
+                Ok(())
+            });
+            faults.note(|| self.hand_on());
         }
+        faults.told()?;
         if self.held.records.is_empty() {
             for mark in std::mem::take(&mut self.held.marks) {
                 self.branches.iter_mut().try_for_each(|branch| branch.mark(mark))?;
             }
         }
         Ok(())
+    }
+
+    /// Calls the steps. After a panic what is held here is given up; what was made before is not.
+    fn make(&mut self, steps: impl FnOnce(&mut Self)) {
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| steps(self))) {
+            self.failed = true;
+            self.held.give_up();
+            resume_unwind(payload);
+        }
+    }
+}
+
+impl<S: Step> Drop for Fork<S> {
+    fn drop(&mut self) {
+        let_go_all(&mut self.made);
     }
 }
 
@@ -297,11 +334,15 @@ impl<T: Data> Collect<T> for Made<'_, T> {
 
 impl<S: Step> Branch<S::In> for Fork<S> {
     fn records(&mut self, records: &mut Vec<Stamped<S::In>>) -> Result<(), Failure> {
+        if self.failed {
+            let_go_all(records);
+            return Ok(());
+        }
         if S::EXPANDS {
             self.held.put(records);
             return self.go_on();
         }
-        self.step.apply_all(records, &mut Made(&mut self.made));
+        self.make(|Self { step, made, .. }| step.apply_all(records, &mut Made(made)));
         self.hand_on()
     }
 }
@@ -321,11 +362,6 @@ impl<S: Step> Outgoing for Fork<S> {
             self.hand_on()?;
         }
         if self.held.is_empty() { Ok(()) } else { self.go_on() }
-    }
-
-    fn give_up(&mut self) {
-        self.held.clear();
-        self.branches.iter_mut().for_each(|branch| branch.give_up());
     }
 
     fn flush(&mut self) {

@@ -1,12 +1,12 @@
 //! The one message of the data plane: a batch on loan, which gives its credit back when dropped.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use actix::{Message, WeakRecipient};
 
 use millstream_core::{Attempt, Batch, Stamped};
 use millstream_metrics::TaskMetrics;
+use millstream_operators::let_go_all;
 
 use super::credit::Credits;
 
@@ -99,8 +99,8 @@ impl<T> Drop for Loan<T> {
             // What is left are a user's values, whose `Drop` may panic: a second panic while
             // unwinding would end the process. The credit counts, the values are let go.
             std::mem::forget(std::mem::take(&mut buffer));
-        } else if catch_unwind(AssertUnwindSafe(|| buffer.clear())).is_err() {
-            buffer = Vec::new();
+        } else {
+            let_go_all(&mut buffer);
         }
         self.link.settle(self.records, buffer);
     }

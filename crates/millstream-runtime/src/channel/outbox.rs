@@ -3,7 +3,7 @@
 use std::task::Poll;
 
 use millstream_core::{Data, Failure, Mark, Stamped};
-use millstream_operators::{SideBuffer, SideBuffers, SideOutput};
+use millstream_operators::{SideBuffer, SideBuffers, SideOutput, let_go_all};
 
 use super::branch::{Branch, Outgoing};
 use super::route::all_wait;
@@ -33,7 +33,7 @@ impl<T: Data> Outbox<T> {
         match &mut self.main {
             _ if n == 0 => {}
             Some(main) => main.records(records)?,
-            None => records.clear(),
+            None => let_go_all(records),
         }
         Ok(n)
     }
@@ -65,11 +65,6 @@ impl<T: Data> Outbox<T> {
 
     pub(crate) fn advance(&mut self) -> Result<(), Failure> {
         self.ways_mut().try_for_each(|way| way.advance())
-    }
-
-    /// A step may have failed: what stands behind the record that it failed at is given up.
-    pub(crate) fn give_up(&mut self) {
-        self.ways_mut().for_each(|way| way.give_up());
     }
 
     pub(crate) fn flush(&mut self) {

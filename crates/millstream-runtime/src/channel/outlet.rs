@@ -6,7 +6,7 @@ use std::sync::Arc;
 use actix::Recipient;
 
 use millstream_core::{Attempt, Batch, Mark, Stamped};
-use millstream_operators::Collect;
+use millstream_operators::{Collect, let_go_all};
 
 use super::deliver::{Deliver, Link, Loan};
 
@@ -180,6 +180,12 @@ impl<T: Send + 'static> Outlet<T> {
     fn send(&mut self, loan: Loan<T>) {
         self.sent += 1;
         self.to.do_send(Deliver { channel: self.channel, attempt: self.attempt, loan });
+    }
+}
+
+impl<T: Send + 'static> Drop for Outlet<T> {
+    fn drop(&mut self) {
+        let_go_all(&mut self.open);
     }
 }
 

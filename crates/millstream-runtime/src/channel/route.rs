@@ -56,6 +56,26 @@ fn record_by_record<R: Route<S::Out>, S: Step>(
     told(ran, each.refused)
 }
 
+/// Sends what a step makes of held records on its way, the last of them first, until there is no
+/// credit or the first refusal.
+pub(super) fn held_records<R: Route<S::Out>, S: Step>(
+    route: &mut R,
+    step: &mut S,
+    held: &mut Vec<Stamped<S::In>>,
+    outlets: &mut Outlets<R::Out>,
+) -> Result<(), Failure> {
+    let mut each = Each { route, outlets, refused: None };
+    let ran = catch_unwind(AssertUnwindSafe(|| {
+        while !each.outlets.blocked()
+            && each.refused.is_none()
+            && let Some(record) = held.pop()
+        {
+            step.apply(record, &mut |record| each.push(record));
+        }
+    }));
+    told(ran, each.refused)
+}
+
 /// Whether a loop can be left by unwinding. In a program whose panics end the process it cannot:
 /// there it runs on after a refusal, and what comes behind that is dropped.
 const UNWINDS: bool = cfg!(panic = "unwind");

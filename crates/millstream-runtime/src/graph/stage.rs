@@ -1,5 +1,6 @@
 //! The three kinds of stages: how each starts its tasks.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use actix::{Actor, Addr, AsyncContext, Recipient};
@@ -17,6 +18,7 @@ use crate::channel::{Outbox, Resume, Side, SideBranch};
 use crate::ends::{Sink, Source, TaskContext};
 use crate::job::Member;
 use crate::offload::Offload;
+use crate::panic::panic_message;
 use crate::schedule::Schedule;
 use crate::settings::Limits;
 use crate::task::{
@@ -124,11 +126,12 @@ fn outbox<T: Data>(port: &Port<T>, sides: &Sides, mut wiring: Wiring) -> Outbox<
 type Address<L> = (Addr<Task<L>>, usize, Arc<TaskMetrics>);
 
 impl Starting<'_> {
-    /// Starts one actor a subtask; `logic` makes what it runs, on its arbiter.
-    fn tasks<L: Logic>(
-        &self,
-        logic: impl Fn(TaskContext, Wiring) -> L + Clone + Send + 'static,
-    ) -> (Vec<Started>, Vec<Address<L>>) {
+    /// Starts one actor a subtask. `copies` copies what a stage is made of, which is the user's code;
+    /// what it gives makes what the task runs, on its arbiter.
+    fn tasks<L: Logic, M>(&self, copies: impl Fn() -> M) -> (Vec<Started>, Vec<Address<L>>)
+    where
+        M: FnOnce(TaskContext, Wiring) -> L + Send + 'static,
+    {
         let mut started = Vec::new();
         let mut addresses = Vec::new();
         for subtask in 0..self.info.parallelism {
@@ -140,7 +143,10 @@ impl Starting<'_> {
                 Guard::new(self.first + subtask, info.attempt, self.around.supervisor.clone());
             let (limits, ways) = (self.around.limits.clone(), self.ways.clone());
             let (clock, schedule) = (self.around.clock.clone(), self.around.schedule.clone());
-            let (run, channels, logic) = (self.around.run, self.channels, logic.clone());
+            let (run, channels) = (self.around.run, self.channels);
+            // A task whose part cannot be copied is started, and fails when it is to open: so the
+            // whole job is there to be taken down again.
+            let make = catch_unwind(AssertUnwindSafe(&copies)).map_err(panic_message);
             let parts = (info.clone(), metrics.clone(), heartbeat.clone());
             let address = Task::start_in_arbiter(&self.around.arbiters[worker], move |ctx| {
                 let (info, metrics, heartbeat) = parts;
@@ -155,7 +161,7 @@ impl Starting<'_> {
                 };
                 let offload = schedule.clone().map_or(Offload::pool(), Offload::in_line);
                 let context = TaskContext { info: info.clone(), clock: clock.clone(), offload };
-                let logic = logic(context, wiring);
+                let logic = make.map(|make| make(context, wiring));
                 Task::new(TaskOf {
                     info,
                     logic,
@@ -177,12 +183,15 @@ impl Starting<'_> {
     }
 
     /// As [`tasks`](Self::tasks), and the receiving ends are there for those in front.
-    fn receivers<T: Data, L: Logic<In = T>>(
+    fn receivers<T: Data, L: Logic<In = T>, M>(
         &self,
         inlets: &Inlets<T>,
-        logic: impl Fn(TaskContext, Wiring) -> L + Clone + Send + 'static,
-    ) -> Vec<Started> {
-        let (started, addresses) = self.tasks(logic);
+        copies: impl Fn() -> M,
+    ) -> Vec<Started>
+    where
+        M: FnOnce(TaskContext, Wiring) -> L + Send + 'static,
+    {
+        let (started, addresses) = self.tasks(copies);
         let inlet = |(address, worker, metrics): Address<L>| Inlet {
             to: address.recipient(),
             worker,
@@ -206,13 +215,15 @@ impl<S: Source> Start for SourceStage<S> {
 
     fn start(&self, starting: &Starting<'_>) -> Vec<Started> {
         let batch_records = starting.around.limits.batch_records;
-        let (source, port, sides) = (self.source.clone(), self.port.clone(), self.sides.clone());
-        let logic = move |context, wiring| {
-            let (port, sides) = (port.clone(), sides.clone());
-            let wire = Box::new(move || outbox(&port, &sides, wiring));
-            SourceLogic::new(source.clone(), context, batch_records, wire)
+        let copies = || {
+            let (port, sides) = (self.port.clone(), self.sides.clone());
+            let source = self.source.clone();
+            move |context, wiring| {
+                let wire = Box::new(move || outbox(&port, &sides, wiring));
+                SourceLogic::new(source, context, batch_records, wire)
+            }
         };
-        starting.tasks(logic).0
+        starting.tasks(copies).0
     }
 }
 
@@ -234,16 +245,18 @@ where
 
     fn start(&self, starting: &Starting<'_>) -> Vec<Started> {
         let (channels, batch_records) = (starting.channels, starting.around.limits.batch_records);
-        let (factory, port, sides) = (self.factory.clone(), self.port.clone(), self.sides.clone());
-        starting.receivers(&self.inlets, move |context, wiring| {
-            let (factory, port, sides) = (factory.clone(), port.clone(), sides.clone());
-            OperatorLogic::new(OperatorOf {
-                info: context.info,
-                channels,
-                batch_records,
-                make: Box::new(move |info| factory(info)),
-                wire: Box::new(move || outbox(&port, &sides, wiring)),
-            })
+        starting.receivers(&self.inlets, || {
+            let (port, sides) = (self.port.clone(), self.sides.clone());
+            let factory = self.factory.clone();
+            move |context: TaskContext, wiring| {
+                OperatorLogic::new(OperatorOf {
+                    info: context.info,
+                    channels,
+                    batch_records,
+                    make: Box::new(move |info| factory(info)),
+                    wire: Box::new(move || outbox(&port, &sides, wiring)),
+                })
+            }
         })
     }
 
@@ -271,18 +284,19 @@ where
 
     fn start(&self, starting: &Starting<'_>) -> Vec<Started> {
         let (channels, batch_records) = (starting.channels, starting.around.limits.batch_records);
-        let (factory, port, sides) = (self.factory.clone(), self.port.clone(), self.sides.clone());
-        let limits = self.limits.clone();
-        starting.receivers(&self.inlets, move |context, wiring| {
-            let (factory, port, sides) = (factory.clone(), port.clone(), sides.clone());
-            CallsLogic::new(CallsOf {
-                context,
-                channels,
-                batch_records,
-                limits: limits.clone(),
-                make: Box::new(move |info| factory(info)),
-                wire: Box::new(move || outbox(&port, &sides, wiring)),
-            })
+        starting.receivers(&self.inlets, || {
+            let (port, sides) = (self.port.clone(), self.sides.clone());
+            let (factory, limits) = (self.factory.clone(), self.limits.clone());
+            move |context, wiring| {
+                CallsLogic::new(CallsOf {
+                    context,
+                    channels,
+                    batch_records,
+                    limits,
+                    make: Box::new(move |info| factory(info)),
+                    wire: Box::new(move || outbox(&port, &sides, wiring)),
+                })
+            }
         })
     }
 
@@ -302,9 +316,10 @@ impl<K: Sink> Start for SinkStage<K> {
     }
 
     fn start(&self, starting: &Starting<'_>) -> Vec<Started> {
-        let (sink, channels) = (self.sink.clone(), starting.channels);
-        starting.receivers(&self.inlets, move |context, _| {
-            SinkLogic::new(sink.clone(), context, channels)
+        let channels = starting.channels;
+        starting.receivers(&self.inlets, || {
+            let sink = self.sink.clone();
+            move |context, _| SinkLogic::new(sink, context, channels)
         })
     }
 

@@ -60,8 +60,6 @@ impl Outgoing for Ear {
         Ok(())
     }
 
-    fn give_up(&mut self) {}
-
     fn flush(&mut self) {}
 
     fn holding(&self) -> bool {

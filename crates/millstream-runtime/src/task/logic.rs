@@ -34,6 +34,9 @@ pub(crate) enum After {
     Input,
     /// Nothing can be done until there is credit.
     Credit,
+    /// The input has ended, and something outside has to be waited for: not to be cut off because
+    /// another task has failed.
+    Outside,
     /// Everything has been passed on.
     Ended,
 }

@@ -114,7 +114,7 @@ impl Running {
         };
         let task = Task::new(TaskOf {
             info,
-            logic,
+            logic: Ok(logic),
             channels,
             guard: Guard::new(5, attempt, Boss(tell).start().recipient()),
             limits: Limits::default(),

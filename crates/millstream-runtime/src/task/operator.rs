@@ -52,8 +52,8 @@ struct Running<O: Operator> {
 }
 
 impl<O: Operator<Timer = NoTimer>> Running<O> {
-    /// Hands on what the operator has written. False if there is no room for more.
-    fn settle(&mut self, turn: &mut Turn<'_, '_>) -> Result<bool, Failure> {
+    /// Hands on what the operator has written.
+    fn settle(&mut self, turn: &mut Turn<'_, '_>) -> Result<(), Failure> {
         let made = self.outbox.records(self.effects.records())?;
         turn.metrics.records_out.add(made as u64);
         self.outbox.sides(self.effects.sides())?;
@@ -62,7 +62,7 @@ impl<O: Operator<Timer = NoTimer>> Running<O> {
             turn.metrics.count(name, n);
         }
         self.more |= self.effects.take_more();
-        Ok(!self.outbox.blocked())
+        Ok(())
     }
 
     /// Works off the records that the inbox announced.
@@ -86,8 +86,9 @@ impl<O: Operator<Timer = NoTimer>> Running<O> {
                 ));
             }
             turn.metrics.records_in.add(n as u64);
-            budget.spend(n);
-            return self.settle(turn).map(drop);
+            self.settle(turn)?;
+            turn.budget.spend(n);
+            return Ok(());
         }
         let mut made = 0;
         let (done, result) = inbox.records(
@@ -111,7 +112,10 @@ impl<O: Operator<Timer = NoTimer>> Running<O> {
         turn.metrics.records_in.add(done as u64);
         turn.metrics.records_out.add(made as u64);
         result?;
-        self.settle(turn).map(drop)
+        self.settle(turn)?;
+        // The steps behind the operator are this task's work as well.
+        turn.budget.spend(0);
+        Ok(())
     }
 
     fn call(
@@ -121,9 +125,10 @@ impl<O: Operator<Timer = NoTimer>> Running<O> {
     ) -> Result<(), Failure> {
         if let Some(operator) = &mut self.operator {
             call(operator, &mut self.effects)?;
-            turn.budget.spend(1);
         }
-        self.settle(turn).map(drop)
+        self.settle(turn)?;
+        turn.budget.spend(1);
+        Ok(())
     }
 }
 
@@ -285,7 +290,6 @@ where
         let Some(running) = &mut self.running else { return Ok(()) };
         // What it has made is handed on even if it panics when it is dropped.
         let_go(running.operator.take());
-        running.outbox.give_up();
         running.outbox.records(running.effects.records())?;
         running.outbox.sides(running.effects.sides())
     }

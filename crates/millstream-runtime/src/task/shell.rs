@@ -9,7 +9,7 @@ use actix::{Actor, ActorContext, AsyncContext, Handler, Message};
 
 use millstream_core::{Attempt, Clock, Moment, TaskInfo};
 use millstream_metrics::{Activity, TaskMetrics, TaskState, TaskTime};
-use millstream_operators::{Lane, Lanes};
+use millstream_operators::{Lane, Lanes, let_go};
 
 use super::turner::{Next, Turner};
 use super::{After, Budget, Departure, Guard, Heartbeat, Logic, TaskFailure, Turn};
@@ -45,7 +45,8 @@ pub(crate) struct Command {
 /// What a task is made of.
 pub(crate) struct TaskOf<L: Logic> {
     pub(crate) info: TaskInfo,
-    pub(crate) logic: L,
+    /// What it runs; or with which message the user's code panicked when that was copied.
+    pub(crate) logic: Result<L, String>,
     pub(crate) channels: usize,
     pub(crate) guard: Guard,
     pub(crate) limits: Limits,
@@ -74,6 +75,8 @@ pub(crate) struct Task<L: Logic> {
     info: TaskInfo,
     /// Gone once the task is over.
     logic: Option<L>,
+    /// Why there is none from the start.
+    unmade: Option<String>,
     inbox: Inbox<L::In>,
     commands: VecDeque<Order>,
     lanes: Lanes,
@@ -112,7 +115,8 @@ impl<L: Logic> Task<L> {
             time: TaskTime::new(metrics.clone()),
             lanes: Lanes::new(limits.turn_records),
             inbox: Inbox::new(channels),
-            logic: Some(logic),
+            unmade: logic.as_ref().err().cloned(),
+            logic: logic.ok(),
             commands: VecDeque::new(),
             phase: Phase::Created,
             settling: false,
@@ -145,7 +149,7 @@ impl<L: Logic> Task<L> {
         let activity = match after {
             After::Again => Activity::Waiting,
             After::Credit => Activity::BackPressured,
-            After::Input | After::Ended => Activity::Idle,
+            After::Input | After::Outside | After::Ended => Activity::Idle,
         };
         if self.phase != Phase::Over {
             self.time.enter(activity, ended);
@@ -212,6 +216,10 @@ impl<L: Logic> Task<L> {
     fn obey(&mut self, order: Order) {
         match (order, self.phase) {
             (Order::Open, Phase::Created) => {
+                if let Some(message) = self.unmade.take() {
+                    self.fail(TaskFailure::Panic(message));
+                    return;
+                }
                 self.phase = Phase::Opening;
                 self.metrics.set_state(TaskState::Opening);
             }
@@ -228,7 +236,14 @@ impl<L: Logic> Task<L> {
             (Order::Settle, Phase::Created | Phase::Opening | Phase::Open) => {
                 self.depart(TaskState::Cancelled, Departure::Cancelled);
             }
-            (Order::Drain, _) => self.logic.iter_mut().for_each(Logic::drain),
+            (Order::Drain, _) => {
+                // What a source drops here is the user's.
+                let logic = self.logic.as_mut();
+                let drained = logic.map(|it| catch_unwind(AssertUnwindSafe(|| it.drain())));
+                if let Some(Err(payload)) = drained {
+                    self.fail(TaskFailure::Panic(panic_message(payload)));
+                }
+            }
             // An order that comes twice or late.
             (Order::Open | Order::Run | Order::Settle, _) => {}
         }
@@ -278,7 +293,7 @@ impl<L: Logic> Task<L> {
             }
             Ok(Ok(after)) => after,
             Ok(Err(failure)) => self.fail(TaskFailure::Error(failure)),
-            Err(payload) => self.fail(TaskFailure::Panic(panic_message(&*payload))),
+            Err(payload) => self.fail(TaskFailure::Panic(panic_message(payload))),
         };
         (after, ended)
     }
@@ -316,12 +331,23 @@ impl<L: Logic> Task<L> {
         self.metrics.set_state(state);
         let departure = match (departure, dropped) {
             (Departure::Ended, Err(payload)) => {
-                Departure::Failed(TaskFailure::Panic(panic_message(&*payload)))
+                Departure::Failed(TaskFailure::Panic(panic_message(payload)))
             }
             (departure, _) => departure,
         };
         tracing::debug!(?state, "{} departs", self.info);
         self.guard.departs(departure);
+    }
+}
+
+impl<L: Logic> Drop for Task<L> {
+    /// A task that was not over when its arbiter stopped has failed, and its time ends here.
+    fn drop(&mut self) {
+        if self.phase != Phase::Over {
+            self.time.stop(self.clock.monotonic());
+            self.metrics.set_state(TaskState::Failed);
+            let_go(self.logic.take());
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::task::{Poll, ready};
 
 use millstream_core::{Epoch, Failure, Mark, Stamped};
-use millstream_operators::{Frontier, Progress};
+use millstream_operators::{Frontier, Progress, let_go, let_go_all};
 
 use super::budget::Piece;
 use super::{After, Logic, Turn};
@@ -52,10 +52,10 @@ impl<K: Sink> SinkLogic<K> {
     fn write(&mut self, inbox: &mut Inbox<K::In>, turn: &mut Turn<'_, '_>) -> Result<(), Failure> {
         let State::Writing(writer) = &mut self.state else { return Ok(()) };
         let n = inbox.piece(self.piece.records().min(turn.budget.records()), &mut self.batch);
-        // After a failure the rest goes with the task.
         writer.write(&mut self.batch)?;
-        self.batch.clear();
         turn.metrics.records_in.add(n as u64);
+        turn.metrics.records_out.add(n as u64);
+        let_go_all(&mut self.batch);
         turn.budget.spend_piece(n, &mut self.piece);
         Ok(())
     }
@@ -98,7 +98,7 @@ impl<K: Sink> Logic for SinkLogic<K> {
                 turn.budget.spend(1);
                 return match polled {
                     Poll::Ready(closed) => closed.map(|()| After::Ended),
-                    Poll::Pending => Ok(After::Input),
+                    Poll::Pending => Ok(After::Outside),
                 };
             }
             if turn.budget.is_spent() {
@@ -120,7 +120,8 @@ impl<K: Sink> Logic for SinkLogic<K> {
     }
 
     fn salvage(&mut self) -> Result<(), Failure> {
-        self.state = State::Gone;
+        let_go(std::mem::replace(&mut self.state, State::Gone));
+        let_go_all(&mut self.batch);
         Ok(())
     }
 }

@@ -80,6 +80,8 @@ impl<S: Source> SourceLogic<S> {
             clock: turn.budget.clock(),
         };
         let said = readers[at].read(&mut cx);
+        let read = self.made.len();
+        turn.metrics.records_in.add(read as u64);
         let given = self.outbox.records(&mut self.made)?;
         self.outbox.sides(&mut self.sides)?;
         turn.metrics.records_out.add(given as u64);
@@ -174,7 +176,7 @@ impl<S: Source> Logic for SourceLogic<S> {
 
     fn drain(&mut self) {
         if !matches!(self.state, State::Ending) {
-            self.state = State::Drained;
+            drop(std::mem::replace(&mut self.state, State::Drained));
         }
     }
 
@@ -188,7 +190,6 @@ impl<S: Source> Logic for SourceLogic<S> {
 
     fn salvage(&mut self) -> Result<(), Failure> {
         let_go(std::mem::replace(&mut self.state, State::Ending));
-        self.outbox.give_up();
         self.outbox.records(&mut self.made)?;
         self.outbox.sides(&mut self.sides)?;
         self.outbox.flush();

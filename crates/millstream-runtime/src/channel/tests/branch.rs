@@ -2,6 +2,7 @@
 //! it, in order, with marks in place, also when the channels are full in the middle of a batch.
 
 use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
 use millstream_core::{
@@ -265,8 +266,6 @@ impl Outgoing for Ear {
         Ok(())
     }
 
-    fn give_up(&mut self) {}
-
     fn flush(&mut self) {}
 
     fn holding(&self) -> bool {
@@ -370,18 +369,22 @@ fn a_fork_that_is_blocked_holds_its_input_and_the_marks_behind_it() {
 fn what_is_given_up_is_not_handed_on_later() {
     let course = Course { channels: 1, credits: 1, batch_records: 1, ops: Vec::new() };
     let (mut ends, outlets) = Ends::<u64>::new(&course);
-    let mut edge = Edge::new(FlatMap::new(many), Rebalance::from(0), outlets);
+    let fails = |n: u64| if n == 2 { panic!("two") } else { many(n) };
+    let mut edge = Edge::new(FlatMap::new(fails), Rebalance::from(0), outlets);
     edge.records(&mut stamped([1, 2, 4])).unwrap();
     edge.mark(Mark::Idle).unwrap();
     assert!(edge.holding(), "the second record waits for the credit of the first");
-    edge.give_up();
+    let mut failed = false;
     while edge.holding() {
         ends.receive(&course);
         ends.free_all();
-        edge.advance().unwrap();
+        failed |= catch_unwind(AssertUnwindSafe(|| edge.advance())).is_err();
     }
     ends.receive(&course);
+    assert!(failed);
     assert_eq!(ends.0[0].came, [Element::Record(10)]);
+    edge.records(&mut stamped([1])).unwrap();
+    assert!(!edge.holding() && !edge.filling(), "nothing is taken after a failure");
 }
 
 #[test]

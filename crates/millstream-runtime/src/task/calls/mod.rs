@@ -43,7 +43,7 @@ pub(crate) struct CallsLogic<C: Caller> {
 }
 
 enum State<C: Caller> {
-    Created(CallsOf<C>),
+    Created(Box<CallsOf<C>>),
     Opening(Opening<C>, Option<Box<Parts<C>>>),
     Running(Box<Running<C>>),
     /// The user's code has failed; what it made before is handed on.
@@ -61,7 +61,7 @@ struct Parts<C: Caller> {
 
 impl<C: Caller> CallsLogic<C> {
     pub(crate) fn new(of: CallsOf<C>) -> Self {
-        Self { info: Arc::new(of.context.info.clone()), state: State::Created(of) }
+        Self { info: Arc::new(of.context.info.clone()), state: State::Created(Box::new(of)) }
     }
 
     fn outbox(&self) -> Option<&Outbox<C::Out>> {
@@ -139,7 +139,6 @@ impl<C: Caller> Logic for CallsLogic<C> {
         let_go(calls);
         let_go(caller);
         let_go(wait);
-        outbox.give_up();
         outbox.records(effects.records())?;
         outbox.sides(effects.sides())?;
         self.state = State::Failed(outbox);

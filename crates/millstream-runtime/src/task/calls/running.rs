@@ -119,6 +119,10 @@ impl<C: Caller> Running<C> {
             let (wrote, mark) = self.driver.write();
             any |= wrote;
             self.settle(turn)?;
+            if wrote {
+                // The steps behind the calls are this task's work as well.
+                turn.budget.spend(0);
+            }
             match mark {
                 Some(mark) => self.outbox.mark(mark)?,
                 None if wrote => {}
