@@ -4,11 +4,20 @@ use millstream_core::{KeyHash, Mark, Timestamp};
 
 use super::{Order, Popped, Queue, Room, Ticket, Unemitted};
 
+mod capacity;
+mod completing;
 mod deadlines;
+mod end;
+mod keyed;
 mod notation;
+mod ordered;
 mod policy;
+mod retry;
 mod rig;
 mod settings;
+mod snapshot;
+mod timeout;
+mod unordered;
 
 mod queue;
 mod queue_model;

@@ -38,9 +38,7 @@ pub(super) fn element(text: &str) -> Element {
         ("IDLE", ..) => Element::Mark(Mark::Idle),
         ("ACTIVE", ..) => Element::Mark(Mark::Active),
         (_, Some(millis), _) => Element::Mark(Mark::Watermark(time(millis))),
-        (.., Some((value, at))) => {
-            Element::Record(Stamped::at(value.parse().unwrap(), time(at)))
-        }
+        (.., Some((value, at))) => Element::Record(Stamped::at(value.parse().unwrap(), time(at))),
         _ => Element::Record(Stamped::new(text.parse().unwrap())),
     }
 }
@@ -76,9 +74,7 @@ pub(super) fn stored(stones: &[Stone]) -> Vec<String> {
 /// What goes out, as texts.
 pub(super) fn shown(out: Out<i64, Results>) -> Vec<String> {
     match out {
-        Out::Results(at, results) => {
-            results.iter().map(|result| text(&at.with(*result))).collect()
-        }
+        Out::Results(at, results) => results.iter().map(|result| text(&at.with(*result))).collect(),
         Out::DeadLetter(letter) => {
             let input = text(&letter.with(letter.value.input));
             let DeadLetter { cause, attempts, .. } = letter.value;

@@ -135,6 +135,6 @@ proptest! {
         let chosen = retry.delay(failed, record);
         let shortest = (delay as f64 * (1.0 - share)).floor() as u64;
         assert!(ms(shortest.max(1)) <= chosen && chosen <= ms(delay));
-        assert_eq!(retry.clone().delay(failed, record), chosen);
+        assert_eq!(retry.delay(failed, record), chosen);
     }
 }

@@ -55,7 +55,10 @@ impl Model {
     }
 
     fn resolved(&self) -> usize {
-        self.items.iter().filter(|item| matches!(item, Item::Record { result: Some(_), .. })).count()
+        self.items
+            .iter()
+            .filter(|item| matches!(item, Item::Record { result: Some(_), .. }))
+            .count()
     }
 
     /// Keys of which a result is still held back by its own key.
@@ -88,15 +91,14 @@ impl Model {
 
     /// How many calls of a key have begun and are not over.
     pub(super) fn running(&self, of: u64) -> usize {
-        let runs = |item: &&Item| {
-            matches!(item, Item::Record { key, begun: true, result: None, .. } if *key == of)
-        };
+        let runs = |item: &&Item| matches!(item, Item::Record { key, begun: true, result: None, .. } if *key == of);
         self.items.iter().filter(runs).count()
     }
 
     fn may_begin(&self, of: u64) -> bool {
         let Order::KeyOrdered { per_key } = self.order else { return true };
-        let waits = |item: &Item| matches!(item, Item::Record { key, begun: false, .. } if *key == of);
+        let waits =
+            |item: &Item| matches!(item, Item::Record { key, begun: false, .. } if *key == of);
         self.running(of) < per_key && !self.items.iter().any(waits)
     }
 

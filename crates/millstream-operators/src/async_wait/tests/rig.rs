@@ -104,8 +104,8 @@ impl Rig {
         self.reported.push((call.ticket, call.attempt, answer));
     }
 
-    pub(super) fn complete(&mut self, value: i64, results: impl Into<Results>) {
-        self.report(value, Answer::Results(results.into()));
+    pub(super) fn complete<const N: usize>(&mut self, value: i64, with: [i64; N]) {
+        self.report(value, results(with));
         self.turn();
     }
 
@@ -223,7 +223,7 @@ impl Rig {
             self.wait.timed_out(ticket, &mut self.rules)?;
         }
         while let Some(start) = self.wait.next_start(&self.rules) {
-            self.call(start);
+            self.call(&start);
         }
         while let Some(out) = self.wait.pop() {
             self.sent.extend(shown(out));
@@ -236,7 +236,7 @@ impl Rig {
         match self.offered.front() {
             Some(Element::Record(record)) if self.wait.takes(&record.value, &self.rules) => {
                 if let Some(start) = self.wait.admit(*record, &self.rules) {
-                    self.call(start);
+                    self.call(&start);
                 }
             }
             Some(Element::Mark(mark)) if self.wait.takes_mark() => self.wait.mark(*mark),
@@ -250,8 +250,8 @@ impl Rig {
         true
     }
 
-    fn call(&mut self, start: Start<i64>) {
-        let Start { ticket, attempt, admission, input: value } = start;
+    fn call(&mut self, start: &Start<i64>) {
+        let Start { ticket, attempt, admission, input: value } = *start;
         let call = Call { value, attempt, at: self.now, admission, ticket };
         self.calls.push(call);
         match (self.at_once)(value, attempt) {
@@ -262,4 +262,9 @@ impl Rig {
             }
         }
     }
+}
+
+/// An answer with these results.
+pub(super) fn results<const N: usize>(results: [i64; N]) -> Answer<Results> {
+    Answer::Results(results.to_vec())
 }
