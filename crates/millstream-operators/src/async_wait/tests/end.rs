@@ -5,9 +5,10 @@ use super::notation::{failed, moment};
 use super::rig::Rig;
 use super::settings::{Rules, both, keyed, ms, ordered, unordered};
 
-fn minute(limits: Limits) -> Limits {
-    let retry = Some(Retry::fixed(ms(60_000)).max_retries(5));
-    Limits { retry, timeout: Some(ms(50_000)), ..limits }
+fn minute(mut limits: Limits) -> Limits {
+    limits.retry = Some(Retry::fixed(ms(60_000)).max_retries(5));
+    limits.timeout = Some(ms(50_000));
+    limits
 }
 
 fn on_empty() -> Rules {

@@ -9,6 +9,7 @@ mod completing;
 mod deadlines;
 mod end;
 mod keyed;
+mod lives;
 mod notation;
 mod ordered;
 mod policy;
@@ -21,3 +22,6 @@ mod unordered;
 
 mod queue;
 mod queue_model;
+mod user;
+mod wait;
+mod wait_model;

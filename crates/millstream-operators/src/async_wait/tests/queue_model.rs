@@ -91,14 +91,19 @@ impl Model {
 
     /// How many calls of a key have begun and are not over.
     pub(super) fn running(&self, of: u64) -> usize {
-        let runs = |item: &&Item| matches!(item, Item::Record { key, begun: true, result: None, .. } if *key == of);
+        let runs = |item: &&Item| match item {
+            Item::Record { key, begun, result, .. } => *key == of && *begun && result.is_none(),
+            Item::Mark(_) => false,
+        };
         self.items.iter().filter(runs).count()
     }
 
     fn may_begin(&self, of: u64) -> bool {
         let Order::KeyOrdered { per_key } = self.order else { return true };
-        let waits =
-            |item: &Item| matches!(item, Item::Record { key, begun: false, .. } if *key == of);
+        let waits = |item: &Item| match item {
+            Item::Record { key, begun, .. } => *key == of && !begun,
+            Item::Mark(_) => false,
+        };
         self.running(of) < per_key && !self.items.iter().any(waits)
     }
 

@@ -122,9 +122,14 @@ impl Rig {
     /// An answer comes from a certain call for a value, be it long over.
     pub(super) fn complete_attempt(&mut self, value: i64, attempt: u32, results: &[i64]) {
         let of = |call: &&Call| (call.value, call.attempt) == (value, attempt);
-        let ticket = self.calls.iter().find(of).unwrap().ticket;
-        self.reported.push((ticket, attempt, Answer::Results(results.to_vec())));
+        let call = *self.calls.iter().find(of).unwrap();
+        self.report_to(call, Answer::Results(results.to_vec()));
         self.turn();
+    }
+
+    /// Gives an answer to this very call.
+    pub(super) fn report_to(&mut self, call: Call, answer: Answer<Results>) {
+        self.reported.push((call.ticket, call.attempt, answer));
     }
 
     /// What has gone out since this was asked last.
@@ -197,18 +202,24 @@ impl Rig {
     /// One turn of the task, until nothing moves any more.
     pub(super) fn turn(&mut self) {
         loop {
-            let before = (self.calls.len(), self.sent.len(), self.offered.len());
+            let before = self.progress();
             if let Err(failure) = self.pass() {
                 self.failure.get_or_insert(failure);
             }
             if self.failure.is_some() {
                 return;
             }
-            let after = (self.calls.len(), self.sent.len(), self.offered.len());
+            let after = self.progress();
             if before == after && self.reported.is_empty() {
                 return;
             }
         }
+    }
+
+    fn progress(&self) -> [usize; 4] {
+        let Self { wait, calls, sent, offered, .. } = self;
+        let left = wait.queue.records() + wait.queue.marks() + wait.parked.len();
+        [calls.len(), sent.len(), offered.len(), left]
     }
 
     fn pass(&mut self) -> Result<(), Failure> {
