@@ -128,3 +128,16 @@ fn the_end_stands_behind_what_waits_in_the_input() {
     rig.clock(49_999);
     assert_eq!((rig.called(), rig.ended), (vec![1], false));
 }
+
+#[test]
+fn a077_no_look_at_the_clock_is_needed_to_call_again() {
+    let mut rig = Rig::plain(minute(unordered(5)));
+    rig.feed("1");
+    let call = rig.calls[0];
+    rig.wait.answered(call.ticket, 1, failed("first"), &mut rig.rules).unwrap();
+    rig.wait.end();
+    let start = rig.wait.next_start(&rig.rules).unwrap();
+    assert_eq!((start.ticket, start.attempt, start.input), (call.ticket, 2, 1));
+    rig.wait.look(moment(0));
+    assert_eq!(rig.wait.next_start(&rig.rules), None);
+}

@@ -2,8 +2,10 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use millstream_core::Stamped;
+
 use super::super::{Limits, Retry, Verdict};
-use super::notation::moment;
+use super::notation::{failed, moment};
 use super::rig::{Rig, results};
 use super::settings::{Rules, both, keyed, ms, ordered, unordered};
 
@@ -326,4 +328,33 @@ fn inputs_are_kept_for_retries_whatever_was_said() {
     rig.fail(7, "first");
     rig.clock(10);
     assert_eq!(rig.called(), [7, 7]);
+}
+
+#[test]
+fn a_record_whose_time_is_over_is_not_called_again_before_it_is_given_up() {
+    let mut rig = Rig::new(fixed(ordered(2), 10, 2, 10), minus_one());
+    rig.feed("1@1");
+    rig.fail(1, "at once");
+    let now = moment(10);
+    rig.wait.look(now);
+    assert_eq!(rig.wait.next_start(&rig.rules), None);
+    assert_eq!(rig.wait.next_expired(now), Some(rig.calls[0].ticket));
+}
+
+#[test]
+fn a_delay_of_a_record_that_has_gone_is_none_of_the_record_in_its_place() {
+    let mut rig = Rig::new(fixed(ordered(1), 10, 2, 10), minus_one());
+    rig.feed("1@1");
+    let (old, now) = (rig.calls[0].ticket, moment(10));
+    rig.wait.look(now);
+    // It would be called again, and is given up before the clock is looked at.
+    rig.wait.answered(old, 1, failed("late"), &mut rig.rules).unwrap();
+    rig.wait.timed_out(old, &mut rig.rules).unwrap();
+    assert!(rig.wait.pop().is_some());
+    let new = rig.wait.admit(Stamped::new(2), &rig.rules).unwrap();
+    assert_eq!(new.ticket.index(), old.index());
+    rig.wait.look(now);
+    assert_eq!(rig.wait.next_due(), None);
+    rig.wait.look(moment(1_000));
+    assert_eq!(rig.wait.next_start(&rig.rules), None);
 }

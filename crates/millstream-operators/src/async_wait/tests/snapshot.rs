@@ -6,6 +6,7 @@ use super::super::{Admission, Limits, Retry};
 use super::notation::{Stone, stored};
 use super::rig::{Rig, results};
 use super::settings::{Rules, both, keyed, ms, ordered, task, unordered};
+use crate::Snapshot;
 
 fn doubled(rig: &mut Rig) {
     rig.at_once = |value, _| Some(results([2 * value]));
@@ -239,14 +240,37 @@ fn inputs_that_are_not_kept_cannot_be_stored() {
 }
 
 #[test]
-fn state_that_is_given_up_is_not_in_the_next_one() {
-    let mut rig = Rig::plain(ordered(2));
-    rig.feed("1");
-    rig.wait.freeze(&rig.rules).unwrap();
-    rig.wait.abandon();
-    rig.complete(1, [10]);
-    rig.feed("2");
-    assert_eq!(stored(&rig.snapshot()), ["2"]);
+fn state_that_is_given_up_is_stored_no_more_and_not_in_the_next_one() {
+    for limits in both(2).into_iter().chain([keyed(2)]) {
+        let mut rig = Rig::plain(limits);
+        rig.feed("1");
+        rig.wait.freeze(&rig.rules).unwrap();
+        rig.wait.abandon();
+        let mut snapshot = Snapshot::default();
+        assert!(rig.wait.snapshot(9, &mut snapshot));
+        assert_eq!(snapshot.into_pieces().len(), 0);
+        // Nor is state that was taken and never given up.
+        rig.wait.freeze(&rig.rules).unwrap();
+        rig.complete(1, [10]);
+        rig.feed("2");
+        assert_eq!(stored(&rig.snapshot()), ["2"]);
+    }
+}
+
+#[test]
+fn the_newest_watermark_lives_on_in_the_next_state() {
+    for limits in both(9).into_iter().chain([keyed(9)]) {
+        let part = |subtask| Rig::of(limits.clone(), Rules::default(), &task(subtask, 2));
+        let mut first = part(0);
+        first.feed("W5");
+        // It comes back, hears of no watermark, and is stored once more.
+        let mut second = part(0);
+        second.restore(&first.snapshot());
+        assert_eq!(second.sent(), [""; 0]);
+        let mut rig = Rig::of(limits.clone(), Rules::default(), &task(0, 1));
+        rig.restore(&second.snapshot());
+        assert_eq!(rig.sent(), ["W5"]);
+    }
 }
 
 #[test]
@@ -258,7 +282,7 @@ fn state_is_frozen_while_it_is_stored() {
     rig.wait.freeze(&rig.rules).unwrap();
     rig.complete(0, [0]);
     rig.feed("130");
-    let mut snapshot = crate::Snapshot::default();
+    let mut snapshot = Snapshot::default();
     assert!(!rig.wait.snapshot(2, &mut snapshot) && rig.wait.snapshot(2, &mut snapshot));
     let pieces = snapshot.into_pieces().into_iter();
     let state: Vec<_> = pieces.map(|it| (it.group, it.encode().unwrap())).collect();
