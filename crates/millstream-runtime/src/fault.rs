@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use millstream_operators::async_wait::SettingError;
 use millstream_plan::{PlanError, PlanFault};
 
 /// A fault of a graph that its plan cannot show.
@@ -44,6 +45,20 @@ pub enum GraphFault {
         asked: usize,
         /// The most that its source or sink can have.
         max: usize,
+    },
+    /// A stage of calls has settings that cannot be meant.
+    #[error("stage {stage:?}: {setting}")]
+    Calls {
+        /// The stage.
+        stage: String,
+        /// What is wrong.
+        setting: SettingError,
+    },
+    /// Calls are to be in the order of keys, and the stream has none.
+    #[error("stage {stage:?} is key-ordered, and its stream has no keys: use `key_by` before it")]
+    NoKeys {
+        /// The stage.
+        stage: String,
     },
 }
 

@@ -14,6 +14,7 @@
 //! travel with the batches and return when a batch is dropped. The mailbox is always open, so an
 //! order is never stuck behind data.
 
+mod calls;
 mod census;
 mod channel;
 mod clock;
@@ -33,6 +34,7 @@ mod simulation;
 pub use actix;
 pub use actix_rt;
 
+pub use calls::{Answered, CallId, Caller, Completer, call_id};
 pub use census::census;
 #[doc(hidden)]
 pub use channel::{Branch, Outlets};

@@ -31,6 +31,10 @@ where
         Self { stream, key, types: PhantomData }
     }
 
+    pub(crate) fn into_parts(self) -> (Stream<C>, F) {
+        (self.stream, self.key)
+    }
+
     /// From here on only the last result of each key goes out, when the input ends: by key group,
     /// and within a group in the order in which the keys appeared.
     pub fn at_end(self) -> AtEnd<C, K, F> {

@@ -31,6 +31,7 @@ mod dataflow;
 mod ends;
 mod keyed;
 mod stream;
+mod waits;
 
 pub mod prelude;
 
@@ -44,21 +45,23 @@ pub use ends::{Csv, CsvSink, CsvSource};
 pub use ends::{JsonLines, JsonLinesSink, JsonLinesSource};
 pub use keyed::{AtEnd, KeyedStream};
 pub use stream::{BoxedStream, Stream, Sunk};
+pub use waits::{AsyncFunction, AsyncWait, OnFailure};
 
 pub use millstream_core::{
     Attempt, Clock, Data, Epoch, Failure, Key, KeyGroup, KeyGroups, KeyHash, Keyed, Moment, Place,
     Record, ReservedTimestamp, Stamped, TaskInfo, Timestamp, Volatile, Wake, codec,
 };
 pub use millstream_metrics::{JobNumbers, Numbers, StageNumbers, TaskNumbers, TaskState};
+pub use millstream_operators::async_wait::{CallError, Cause, DeadLetter, Retry};
 pub use millstream_operators::{
     Chain, Effects, Either, NoTimer, Operator, Piece, Restored, SideOutput, Snapshot, Timer,
     TimerDomain, TimerEdit, state, step,
 };
 pub use millstream_plan::{Plan, PlanError, PlanFault, StageKind};
 pub use millstream_runtime::{
-    GraphError, GraphFault, Job, JobError, JobState, JobStatus, Offload, Read, ReadContext, Reader,
-    Schedule, Settings, SettingsError, Sink, Source, StartError, SystemClock, TaskContext,
-    TaskName, Workers, Writer, actix, actix_rt,
+    CallId, Completer, GraphError, GraphFault, Job, JobError, JobState, JobStatus, Offload, Read,
+    ReadContext, Reader, Schedule, Settings, SettingsError, Sink, Source, StartError, SystemClock,
+    TaskContext, TaskName, Workers, Writer, actix, actix_rt, call_id,
 };
 
 /// The program of the README, compiled and run.

@@ -8,7 +8,8 @@ pub use crate::Csv;
 pub use crate::JsonLines;
 pub use crate::step::Chain;
 pub use crate::{
-    Dataflow, Effects, Either, Failure, Generate, Items, Job, JobError, Keyed, NoTimer, Operator,
-    Settings, SideOutput, Stamped, StartError, TaskInfo, Timestamp, Workers,
+    AsyncFunction, AsyncWait, Completer, Dataflow, Effects, Either, Failure, Generate, Items, Job,
+    JobError, Keyed, NoTimer, OnFailure, Operator, Retry, Settings, SideOutput, Stamped,
+    StartError, TaskInfo, Timestamp, Workers,
 };
 pub use crate::{KeyedStream, Stream};

@@ -8,8 +8,8 @@ use millstream_operators::step::{
 };
 use millstream_operators::{Chain, Effects, Either, NoTimer, Operator, SideOutput};
 use millstream_runtime::{
-    Broadcast, Connect, EdgeNode, ForkNode, InTurn, Natural, Port, RouteOf, SharedNode, Sides,
-    Sink, StageKey, StepNode,
+    Broadcast, Connect, EdgeNode, ForkNode, InTurn, Inlets, Natural, Port, RouteOf, SharedNode,
+    Sides, Sink, StageKey, StepNode,
 };
 
 use crate::dataflow::Shared;
@@ -217,8 +217,23 @@ impl<C: Chain> Stream<C> {
         O: Operator<Timer = NoTimer>,
         F: Fn(&TaskInfo) -> O + Clone + Send + 'static,
     {
+        let stage = self.shared.graph().operator(name, factory);
+        self.into_stage(route, stage)
+    }
+
+    /// Leads into a stage that has been added; what that makes is a stream.
+    pub(crate) fn into_stage<R, T, U>(
+        self,
+        route: R,
+        (key, inlets, port, sides): (StageKey, Inlets<T>, Port<U>, Sides),
+    ) -> BoxedStream<U>
+    where
+        R: RouteOf<C::Out>,
+        R::Route: millstream_runtime::Route<C::Out, Out = T>,
+        T: Data,
+        U: Data,
+    {
         let Self { shared, origins, chain, .. } = self;
-        let (key, inlets, port, sides) = shared.graph().operator(name, factory);
         let node = EdgeNode { chain, route, to: key, port: 0, inlets };
         let node: SharedNode<C::In> = Arc::new(Mutex::new(node));
         origins.iter().for_each(|origin| origin.connect(node.clone()));

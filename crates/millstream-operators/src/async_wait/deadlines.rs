@@ -143,9 +143,4 @@ impl Deadlines {
         let (Some(link), Some(time)) = (self.links.get(place), self.time) else { return false };
         link.state == State::Dated && link.began.plus(time) <= now
     }
-
-    /// Whether a call has begun since the last look.
-    pub const fn is_undated(&self) -> bool {
-        self.undated != NONE
-    }
 }

@@ -27,4 +27,4 @@ pub use policy::{Handlers, Limits, Retry, RetryDelay, SettingError, Verdict};
 pub use queue::{Order, Popped, Queue, Room, Ticket, Unemitted};
 pub use seen::Seen;
 pub use stored::{Admission, StoredElement};
-pub use wait::AsyncWait;
+pub use wait::{AsyncWait, Kept};

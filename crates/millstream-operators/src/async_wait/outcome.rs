@@ -57,6 +57,19 @@ pub struct DeadLetter<I> {
     pub attempts: u32,
 }
 
+impl<I> DeadLetter<I> {
+    /// The same about another form of the record.
+    pub fn map<J>(self, change: impl FnOnce(I) -> J) -> DeadLetter<J> {
+        let Self { input, cause, attempts } = self;
+        DeadLetter { input: change(input), cause, attempts }
+    }
+
+    /// Whether its time was over.
+    pub const fn is_timeout(&self) -> bool {
+        matches!(self.cause, Cause::Timeout(_))
+    }
+}
+
 /// Why a record's call has failed for good.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Cause {

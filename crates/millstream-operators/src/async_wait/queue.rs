@@ -267,6 +267,17 @@ impl<P, R> Queue<P, R> {
         self.begins.pop_front()
     }
 
+    /// Whether something can go out.
+    pub fn has_next(&self) -> bool {
+        let mut segments = self.segments.iter();
+        // Segments of records that have all gone out may stand in front.
+        let next = segments.find(|it| !matches!(it, Segment::Records { open: 0, first: NONE, .. }));
+        match next {
+            None | Some(Segment::Records { first: NONE, .. }) => false,
+            Some(Segment::Records { .. } | Segment::Mark(..)) => true,
+        }
+    }
+
     /// What goes out next, if it can go out yet.
     pub fn pop(&mut self) -> Option<Popped<P, R>> {
         loop {

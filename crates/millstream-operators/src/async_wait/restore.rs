@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use millstream_core::{Data, Failure, KeyGroup, Mark, Record};
+use millstream_core::{Failure, KeyGroup, Mark, Record};
 
 use super::policy::Handlers;
 use super::queue::{Order, Unemitted};
 use super::stored::{Stored, StoredElement};
-use super::wait::AsyncWait;
+use super::wait::{AsyncWait, Parked};
 use crate::{Restored, Snapshot};
 
 /// Elements of one piece. What is not stored by key group is dealt out by piece when the number of
@@ -27,7 +27,7 @@ impl<I> Default for State<I> {
     }
 }
 
-impl<I: Record + Clone, R: Data> AsyncWait<I, R> {
+impl<I: Record + Clone, R> AsyncWait<I, R> {
     /// Copies what has not gone out: it is the state. Changes nothing.
     ///
     /// # Errors
@@ -96,7 +96,13 @@ impl<I: Record + Clone, R: Data> AsyncWait<I, R> {
                 Unemitted::Mark(..) => {}
             }
         }
-        elements.extend(self.parked.iter().cloned());
+        elements.extend(self.parked.iter().filter_map(|parked| match parked {
+            Parked::Record(admission, record) => {
+                Some(StoredElement::Record(*admission, record.clone()))
+            }
+            Parked::Mark(Mark::Watermark(watermark)) => Some(StoredElement::Watermark(*watermark)),
+            Parked::Mark(_) => None,
+        }));
         Ok(elements)
     }
 
@@ -147,12 +153,16 @@ impl<I: Record + Clone, R: Data> AsyncWait<I, R> {
         };
         let mut elements: Vec<_> = pieces.into_iter().flat_map(by_place).collect();
         elements.sort_by_key(|(place, _)| *place);
-        let elements = elements.into_iter().map(|(_, element)| element);
+        let parked = elements.into_iter().map(|(_, element)| match element {
+            StoredElement::Record(admission, record) => Parked::Record(admission, record),
+            StoredElement::Watermark(watermark) => Parked::Mark(Mark::Watermark(watermark)),
+        });
         self.parked = if same {
-            elements.collect()
+            parked.collect()
         } else {
-            let records = elements.filter(|it| matches!(it, StoredElement::Record(..)));
-            records.chain(watermark.map(StoredElement::Watermark)).collect()
+            let records = parked.filter(|it| matches!(it, Parked::Record(..)));
+            let behind = watermark.map(|it| Parked::Mark(Mark::Watermark(it)));
+            records.chain(behind).collect()
         };
     }
 }

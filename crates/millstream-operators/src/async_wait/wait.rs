@@ -4,17 +4,17 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use millstream_core::{
-    Data, Failure, KeyGroups, Mark, Moment, Record, Stamped, TaskInfo, Timestamp, describe,
+    Failure, KeyGroups, Mark, Moment, Record, Stamped, TaskInfo, Timestamp, describe,
 };
 
 use super::deadlines::Deadlines;
 use super::delays::Delays;
 use super::outcome::{Answer, CallError, Cause, DeadLetter, Out, Settled, Start, settled};
-use super::policy::{Handlers, Limits, SettingError};
-use super::queue::{Popped, Queue, Ticket};
+use super::policy::{Handlers, Limits};
+use super::queue::{Order, Popped, Queue, Ticket};
 use super::restore::State;
 use super::seen::Seen;
-use super::stored::{Admission, StoredElement};
+use super::stored::Admission;
 
 /// A stage of calls, without its futures.
 ///
@@ -33,6 +33,8 @@ use super::stored::{Admission, StoredElement};
 #[derive(Debug)]
 pub struct AsyncWait<I, R> {
     pub(super) limits: Limits,
+    /// Inputs are needed once more.
+    keeps: bool,
     pub(super) subtask: u32,
     pub(super) parallelism: u32,
     pub(super) key_groups: KeyGroups,
@@ -46,7 +48,7 @@ pub struct AsyncWait<I, R> {
     /// Calls to be made again.
     again: VecDeque<Ticket>,
     /// What has come and found no room, in order. Everything here stands in front of new input.
-    pub(super) parked: VecDeque<StoredElement<I>>,
+    pub(super) parked: VecDeque<Parked<I>>,
     /// What the records in the queue weigh together.
     weight: usize,
     ended: bool,
@@ -54,6 +56,20 @@ pub struct AsyncWait<I, R> {
     pub(super) watermark: Option<Timestamp>,
     pub(super) state: State<I>,
     seen: Seen,
+}
+
+/// What is kept of a record while its first call is made.
+#[derive(Debug)]
+pub struct Kept<I> {
+    input: Option<I>,
+    weight: usize,
+}
+
+/// What has come and found no room.
+#[derive(Debug)]
+pub(super) enum Parked<I> {
+    Record(Admission, Stamped<I>),
+    Mark(Mark),
 }
 
 /// What is kept of a record in the queue.
@@ -69,21 +85,17 @@ pub(super) struct Call<I> {
     weight: usize,
 }
 
-impl<I: Record + Clone, R: Data> AsyncWait<I, R> {
-    /// A task of such a stage, with nothing in it.
-    ///
-    /// # Errors
-    ///
-    /// When the limits [cannot be kept](Limits::check).
-    pub fn new(limits: Limits, task: &TaskInfo) -> Result<Self, SettingError> {
-        limits.check()?;
-        Ok(Self {
+impl<I: Record + Clone, R> AsyncWait<I, R> {
+    /// A task of such a stage, with nothing in it. The limits are those of a stage that has
+    /// [checked](Limits::check) them; what could not be kept is taken for the least that can be.
+    pub fn new(limits: Limits, task: &TaskInfo) -> Self {
+        Self {
             queue: Queue::new(limits.order, limits.capacity),
             runs: Deadlines::new(limits.timeout),
             subtask: u32::try_from(task.subtask).unwrap_or(u32::MAX),
             parallelism: u32::try_from(task.parallelism).unwrap_or(u32::MAX),
             key_groups: task.key_groups,
-            state: State::default(),
+            keeps: limits.keeps_inputs || limits.retry.is_some(),
             limits,
             next_number: 0,
             delays: Delays::default(),
@@ -93,23 +105,26 @@ impl<I: Record + Clone, R: Data> AsyncWait<I, R> {
             weight: 0,
             ended: false,
             watermark: None,
+            state: State::default(),
             seen: Seen::default(),
-        })
+        }
     }
 
     /// Whether a new record finds room.
+    #[inline]
     pub fn takes(&self, input: &I, handlers: &impl Handlers<I, R>) -> bool {
-        self.parked.is_empty() && self.queue.room().record && self.carries(handlers.weight(input))
+        !self.is_parking() && self.queue.room().record && self.carries(input, handlers)
     }
 
     /// Whether a new mark finds room.
     pub fn takes_mark(&self) -> bool {
-        self.parked.is_empty() && self.queue.room().mark
+        !self.is_parking() && self.queue.room().mark
     }
 
-    fn carries(&self, weight: usize) -> bool {
+    #[inline]
+    fn carries(&self, input: &I, handlers: &impl Handlers<I, R>) -> bool {
         let Some(most) = self.limits.weight else { return true };
-        self.weight == 0 || self.weight.saturating_add(weight) <= most
+        self.weight == 0 || self.weight.saturating_add(handlers.weight(input)) <= most
     }
 
     /// Takes a record that [finds room](Self::takes). Gives back the call that is to be made for
@@ -120,7 +135,7 @@ impl<I: Record + Clone, R: Data> AsyncWait<I, R> {
         handlers: &impl Handlers<I, R>,
     ) -> Option<Start<I>> {
         let admission = self.admission();
-        self.enter(admission, record, handlers)
+        self.queue_up(admission, record, handlers)
     }
 
     fn admission(&mut self) -> Admission {
@@ -129,39 +144,92 @@ impl<I: Record + Clone, R: Data> AsyncWait<I, R> {
         Admission { subtask: self.subtask, number }
     }
 
-    fn enter(
+    fn queue_up(
         &mut self,
         admission: Admission,
         record: Stamped<I>,
         handlers: &impl Handlers<I, R>,
     ) -> Option<Start<I>> {
         let at = record.with(());
-        let (key, weight) = (handlers.key(&record.value), handlers.weight(&record.value));
-        self.weight += weight;
+        let key = handlers.key(&record.value);
+        let weight = self.weigh(&record.value, handlers);
         let call =
             Call { admission, input: Some(record.value), at, attempt: 0, out: false, weight };
         let (ticket, begins) = self.queue.admit(call, key);
         if begins { self.start(ticket) } else { None }
     }
 
-    /// Takes a mark that [finds room](Self::takes_mark). An end or a barrier is not for here.
+    #[inline]
+    fn weigh(&mut self, input: &I, handlers: &impl Handlers<I, R>) -> usize {
+        let weight = if self.limits.weight.is_some() { handlers.weight(input) } else { 0 };
+        self.weight += weight;
+        weight
+    }
+
+    /// Whether a record has to be in the queue before its call may be made: whether it may, depends
+    /// on others. If not, [`begin`](Self::begin) is the shorter way.
+    #[inline]
+    pub fn queues_first(&self) -> bool {
+        matches!(self.limits.order, Order::KeyOrdered { .. })
+    }
+
+    /// The first call for a record that [finds room](Self::takes) is about to be made. If its
+    /// answer does not [pass](Self::passes), the record [enters](Self::enter) with what this gives.
+    #[inline]
+    pub fn begin(&mut self, input: &I, handlers: &impl Handlers<I, R>) -> (Admission, Kept<I>) {
+        self.seen.attempts += 1;
+        let input_kept = if self.keeps { Some(input.clone()) } else { None };
+        let weight = self.weigh(input, handlers);
+        (self.admission(), Kept { input: input_kept, weight })
+    }
+
+    /// Whether an answer that has come at once may go out at once: nothing waits for it, and it is
+    /// the last one. The record is over then.
+    #[inline]
+    pub fn passes(&mut self, answer: &R, handlers: &mut impl Handlers<I, R>) -> bool {
+        let first = match self.limits.order {
+            Order::Unordered => self.queue.marks() == 0 && self.queue.resolved() == 0,
+            Order::Ordered | Order::KeyOrdered { .. } => self.queue.is_empty(),
+        };
+        if !first || self.limits.weight.is_some() {
+            return false;
+        }
+        if self.limits.retry.is_some() && handlers.retries_results(answer) {
+            return false;
+        }
+        self.seen.completed += 1;
+        true
+    }
+
+    /// A record enters the queue whose first call has been made.
+    #[inline]
+    pub fn enter(&mut self, admission: Admission, at: Stamped<()>, kept: Kept<I>) -> Ticket {
+        let Kept { input, weight } = kept;
+        let call = Call { admission, input, at, attempt: 1, out: true, weight };
+        self.queue.admit(call, None).0
+    }
+
+    /// Takes a mark, behind everything that has come. An end or a barrier is not for here.
     pub fn mark(&mut self, mark: Mark) {
         if let Mark::Watermark(watermark) = mark {
             self.watermark = Some(watermark);
         }
-        self.queue.mark(mark);
+        if self.is_parking() {
+            self.parked.push_back(Parked::Mark(mark));
+        } else {
+            self.queue.mark(mark);
+        }
     }
 
     /// Takes a record in front of a barrier for which there is no room.
     pub fn park(&mut self, record: Stamped<I>) {
         let admission = self.admission();
-        self.parked.push_back(StoredElement::Record(admission, record));
+        self.parked.push_back(Parked::Record(admission, record));
     }
 
-    /// Takes a watermark in front of a barrier for which there is no room.
-    pub fn park_watermark(&mut self, watermark: Timestamp) {
-        self.watermark = Some(watermark);
-        self.parked.push_back(StoredElement::Watermark(watermark));
+    /// Whether something has come that finds no room.
+    pub fn is_parking(&self) -> bool {
+        !self.parked.is_empty()
     }
 
     /// The next call that is to be made: for a key whose turn has come, again after a delay, or for
@@ -174,22 +242,18 @@ impl<I: Record + Clone, R: Data> AsyncWait<I, R> {
                     start => return start,
                 }
             }
-            match self.parked.front()? {
-                StoredElement::Record(_, record) => {
-                    let weight = handlers.weight(&record.value);
-                    if !self.queue.room().record || !self.carries(weight) {
-                        return None;
-                    }
-                }
-                StoredElement::Watermark(_) if !self.queue.room().mark => return None,
-                StoredElement::Watermark(_) => {}
+            let room = self.queue.room();
+            let fits = match self.parked.front()? {
+                Parked::Mark(_) => room.mark,
+                Parked::Record(_, record) => room.record && self.carries(&record.value, handlers),
+            };
+            if !fits {
+                return None;
             }
             match self.parked.pop_front()? {
-                StoredElement::Watermark(watermark) => {
-                    self.queue.mark(Mark::Watermark(watermark));
-                }
-                StoredElement::Record(admission, record) => {
-                    if let Some(start) = self.enter(admission, record, handlers) {
+                Parked::Mark(mark) => self.queue.mark(mark),
+                Parked::Record(admission, record) => {
+                    if let Some(start) = self.queue_up(admission, record, handlers) {
                         return Some(start);
                     }
                 }
@@ -198,7 +262,7 @@ impl<I: Record + Clone, R: Data> AsyncWait<I, R> {
     }
 
     fn start(&mut self, ticket: Ticket) -> Option<Start<I>> {
-        let keeps = self.limits.keeps_inputs || self.limits.retry.is_some();
+        let keeps = self.keeps;
         let call = self.queue.pending_mut(ticket)?;
         let input = if keeps { call.input.clone() } else { call.input.take() }?;
         call.attempt += 1;
@@ -338,11 +402,6 @@ impl<I: Record + Clone, R: Data> AsyncWait<I, R> {
         self.runs.next_due().into_iter().chain(self.delays.next_due()).min()
     }
 
-    /// Whether something has begun that the next [`look`](Self::look) is to date.
-    pub fn is_undated(&self) -> bool {
-        self.runs.is_undated() || !self.undated.is_empty()
-    }
-
     /// The input has ended: nothing waits before it is called again, and nothing is called again
     /// after that.
     pub fn end(&mut self) {
@@ -375,6 +434,11 @@ impl<I: Record + Clone, R: Data> AsyncWait<I, R> {
                 }
             }
         }
+    }
+
+    /// Whether something can go out.
+    pub fn has_next(&self) -> bool {
+        self.queue.has_next()
     }
 
     /// Whether nothing is left to wait for or to send on.

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use millstream_core::{Grammar, GrammarError, Mark, Stamped};
+use millstream_core::{Batch, Grammar, GrammarError, Mark, Stamped};
 use millstream_operators::Records;
 
 use super::deliver::{Deliver, Loan};
@@ -14,6 +14,56 @@ pub(crate) enum Taken {
     Records,
     /// A mark that no record stands in front of any more.
     Mark(usize, Mark),
+}
+
+/// A batch that was taken whole: it is worked off by whoever took it, as slowly as need be, and
+/// holds its credit until it is dropped.
+pub(crate) struct Whole<T: Send + 'static> {
+    /// The last one first: what comes next can be taken without moving the others.
+    records: Vec<Stamped<T>>,
+    mark: Option<Mark>,
+    channel: usize,
+    loan: Loan<T>,
+}
+
+impl<T: Send + 'static> Whole<T> {
+    fn new(Current { channel, mut loan }: Current<T>) -> Self {
+        let mut records = std::mem::take(&mut loan.batch.records);
+        records.reverse();
+        Self { records, mark: loan.batch.mark, channel, loan }
+    }
+
+    /// The next record, left where it is.
+    #[inline]
+    pub(crate) fn ahead(&self) -> Option<&Stamped<T>> {
+        self.records.last()
+    }
+
+    /// The next record.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Option<Stamped<T>> {
+        self.records.pop()
+    }
+
+    /// The mark behind the records, with its channel; once they are taken, and once.
+    pub(crate) fn take_mark(&mut self) -> Option<(usize, Mark)> {
+        if !self.records.is_empty() {
+            return None;
+        }
+        self.mark.take().map(|mark| (self.channel, mark))
+    }
+
+    /// Whether a barrier stands behind the records.
+    pub(crate) fn has_barrier(&self) -> bool {
+        matches!(self.mark, Some(Mark::Barrier(_)))
+    }
+}
+
+impl<T: Send + 'static> Drop for Whole<T> {
+    /// The buffer goes back with the credit.
+    fn drop(&mut self) {
+        self.loan.batch.records = std::mem::take(&mut self.records);
+    }
 }
 
 /// A delivery that came after the inbox was closed to new ones; it is given back.
@@ -205,6 +255,33 @@ impl<T: Send + 'static> Inbox<T> {
             batch.extend(records.drain(..at_most));
         }
         batch.len()
+    }
+
+    /// The next batch, whole; `pick` chooses as for [`take`](Self::take).
+    pub(crate) fn take_whole(&mut self, pick: impl Fn(usize) -> usize) -> Option<Whole<T>> {
+        if self.phase == Phase::Closed {
+            return None;
+        }
+        let batch = self.next_batch(pick)?;
+        self.waiting -= 1;
+        Some(Whole::new(batch))
+    }
+
+    /// Batches that can be taken.
+    fn open_batches(&self) -> impl Iterator<Item = &Batch<T>> {
+        let open = self.channels.iter().zip(&self.held).filter(|(_, held)| !**held);
+        open.flat_map(|(queue, _)| queue).map(|loan| &loan.batch)
+    }
+
+    /// Whether a barrier is among what can be taken.
+    pub(crate) fn has_barrier(&self) -> bool {
+        self.open_batches().any(|batch| matches!(batch.mark, Some(Mark::Barrier(_))))
+    }
+
+    /// Whether the end of a channel is among what can be taken, and no record is.
+    pub(crate) fn has_end(&self) -> bool {
+        self.open_batches().all(|batch| batch.records.is_empty())
+            && self.open_batches().any(|batch| batch.mark == Some(Mark::End))
     }
 
     /// Nothing new is filed from here on; what is there can still be taken.

@@ -28,7 +28,7 @@ pub(crate) use branch::{Edge, Fork};
 #[cfg(test)]
 pub(crate) use credit::Credits;
 pub(crate) use deliver::{Deliver, Link, Resume};
-pub(crate) use inbox::{Inbox, Refused, Taken};
+pub(crate) use inbox::{Inbox, Refused, Taken, Whole};
 pub(crate) use outbox::{Outbox, Side, SideBranch};
 pub(crate) use outlet::{Outlet, OutletOf};
 pub use route::{Broadcast, ByKey, Outlets, Rebalance, Route};

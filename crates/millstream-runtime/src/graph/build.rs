@@ -4,12 +4,13 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use millstream_core::{Data, StageId, TaskInfo};
-use millstream_operators::{NoTimer, Operator, SideOutput};
+use millstream_operators::{NoTimer, Operator, SideOutput, async_wait};
 use millstream_plan::{Edge, Plan, Route as RouteKind, Stage, StageKind};
 
 use super::node::{Connect, Port, SharedNode};
-use super::stage::{OperatorStage, SideNode, SideOf, SinkStage, SourceStage, Start};
+use super::stage::{CallStage, OperatorStage, SideNode, SideOf, SinkStage, SourceStage, Start};
 use super::wiring::{Inlets, Leaf};
+use crate::calls::Caller;
 use crate::ends::{Sink, Source};
 use crate::fault::GraphFault;
 use crate::settings::{Settings, Workers};
@@ -142,6 +143,32 @@ impl Graph {
         let (inlets, port, sides) = (Inlets::new(), Port::default(), Sides::default());
         let stage = OperatorStage {
             factory,
+            inlets: inlets.clone(),
+            port: port.clone(),
+            sides: sides.clone(),
+        };
+        let key = self.add(name, StageKind::Operator, None, Box::new(stage));
+        (key, inlets, port, sides)
+    }
+
+    /// Adds a stage of calls, made by a factory for each subtask; results leave by the port.
+    pub fn calls<C, F>(
+        &mut self,
+        name: &str,
+        limits: async_wait::Limits,
+        factory: F,
+    ) -> (StageKey, Inlets<C::In>, Port<C::Out>, Sides)
+    where
+        C: Caller,
+        F: Fn(&TaskInfo) -> C + Clone + Send + 'static,
+    {
+        if let Err(setting) = limits.check() {
+            self.fault(GraphFault::Calls { stage: name.to_owned(), setting });
+        }
+        let (inlets, port, sides) = (Inlets::new(), Port::default(), Sides::default());
+        let stage = CallStage {
+            factory,
+            limits,
             inlets: inlets.clone(),
             port: port.clone(),
             sides: sides.clone(),

@@ -7,11 +7,12 @@ use actix_rt::ArbiterHandle;
 
 use millstream_core::{Attempt, Clock, Data, KeyGroups, TaskInfo};
 use millstream_metrics::{Registry, TaskMetrics};
-use millstream_operators::{NoTimer, Operator, SideOutput};
+use millstream_operators::{NoTimer, Operator, SideOutput, async_wait};
 
 use super::build::Sides;
 use super::node::Port;
 use super::wiring::{Inlet, Inlets, Leaf, Run, Way, Wiring};
+use crate::calls::Caller;
 use crate::channel::{Outbox, Resume, Side, SideBranch};
 use crate::ends::{Sink, Source, TaskContext};
 use crate::job::Member;
@@ -19,8 +20,8 @@ use crate::offload::Offload;
 use crate::schedule::Schedule;
 use crate::settings::Limits;
 use crate::task::{
-    Command, Guard, Heartbeat, Logic, OperatorLogic, OperatorOf, Report, SinkLogic, SourceLogic,
-    Task, TaskOf,
+    CallsLogic, CallsOf, Command, Guard, Heartbeat, Logic, OperatorLogic, OperatorOf, Report,
+    SinkLogic, SourceLogic, Task, TaskOf,
 };
 
 /// What all tasks of a job are started with.
@@ -240,6 +241,45 @@ where
                 info: context.info,
                 channels,
                 batch_records,
+                make: Box::new(move |info| factory(info)),
+                wire: Box::new(move || outbox(&port, &sides, wiring)),
+            })
+        })
+    }
+
+    fn forget(&self, run: Run) {
+        self.inlets.forget(run);
+    }
+}
+
+pub(crate) struct CallStage<C: Caller, F> {
+    pub(crate) factory: F,
+    pub(crate) limits: async_wait::Limits,
+    pub(crate) inlets: Inlets<C::In>,
+    pub(crate) port: Port<C::Out>,
+    pub(crate) sides: Sides,
+}
+
+impl<C, F> Start for CallStage<C, F>
+where
+    C: Caller,
+    F: Fn(&TaskInfo) -> C + Clone + Send + 'static,
+{
+    fn leaves(&self) -> Vec<(Option<String>, Leaf)> {
+        leaves(&self.port, &self.sides)
+    }
+
+    fn start(&self, starting: &Starting<'_>) -> Vec<Started> {
+        let (channels, batch_records) = (starting.channels, starting.around.limits.batch_records);
+        let (factory, port, sides) = (self.factory.clone(), self.port.clone(), self.sides.clone());
+        let limits = self.limits.clone();
+        starting.receivers(&self.inlets, move |context, wiring| {
+            let (factory, port, sides) = (factory.clone(), port.clone(), sides.clone());
+            CallsLogic::new(CallsOf {
+                context,
+                channels,
+                batch_records,
+                limits: limits.clone(),
                 make: Box::new(move |info| factory(info)),
                 wire: Box::new(move || outbox(&port, &sides, wiring)),
             })

@@ -4,6 +4,7 @@
 //! [`Logic`]: a source, an operator or a sink, each a loop over its contract that knows no actor.
 
 mod budget;
+mod calls;
 mod guard;
 mod heartbeat;
 mod logic;
@@ -21,6 +22,7 @@ mod barrier_tests;
 mod mailbox_tests;
 
 pub(crate) use budget::Budget;
+pub(crate) use calls::{CallsLogic, CallsOf};
 pub(crate) use guard::{Departure, Event, Guard, Report, TaskFailure};
 pub(crate) use heartbeat::Heartbeat;
 pub(crate) use logic::{After, Logic, Turn};

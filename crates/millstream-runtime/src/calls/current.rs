@@ -1,0 +1,80 @@
+//! Which call the code that runs belongs to.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::sync::Arc;
+
+use millstream_core::TaskInfo;
+use millstream_operators::async_wait::Admission;
+
+/// Which call this is, for the outside world: the key by which an outside system can tell that it
+/// has seen a request before.
+///
+/// All calls for one record have the same, also after a restore; no two records have the same.
+///
+/// # Examples
+///
+/// ```
+/// use millstream_runtime::call_id;
+///
+/// // Outside of a call there is none.
+/// assert_eq!(call_id(), None);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CallId {
+    /// The dataflow's name.
+    pub job: Arc<str>,
+    /// The stage's name.
+    pub stage: Arc<str>,
+    /// The task that admitted the record first.
+    pub subtask: u32,
+    /// The number of the record among all that this task has admitted.
+    pub number: u64,
+}
+
+impl fmt::Display for CallId {
+    /// `job/stage/subtask/number`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}/{}/{}", self.job, self.stage, self.subtask, self.number)
+    }
+}
+
+thread_local! {
+    static TASK: RefCell<Option<Arc<TaskInfo>>> = const { RefCell::new(None) };
+    static RECORD: Cell<Option<Admission>> = const { Cell::new(None) };
+}
+
+/// The call that this code runs for: while it is created, and while it is polled. None elsewhere,
+/// and on other threads.
+pub fn call_id() -> Option<CallId> {
+    let Admission { subtask, number } = RECORD.get()?;
+    TASK.with_borrow(|task| {
+        let task = task.as_ref()?;
+        Some(CallId { job: task.job.clone(), stage: task.stage.clone(), subtask, number })
+    })
+}
+
+/// Whose calls run on this thread, for as long as it lives.
+pub(crate) struct CurrentTask(());
+
+impl CurrentTask {
+    pub(crate) fn enter(task: &Arc<TaskInfo>) -> Self {
+        TASK.set(Some(task.clone()));
+        Self(())
+    }
+}
+
+impl Drop for CurrentTask {
+    fn drop(&mut self) {
+        TASK.set(None);
+    }
+}
+
+/// Runs `work` as part of the call for a record.
+#[inline]
+pub(super) fn in_call<T>(record: Admission, work: impl FnOnce() -> T) -> T {
+    RECORD.set(Some(record));
+    let done = work();
+    RECORD.set(None);
+    done
+}

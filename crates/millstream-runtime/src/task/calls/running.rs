@@ -1,0 +1,263 @@
+//! A task of calls at work: what it does next in its turn, and when it rests.
+
+use millstream_core::{Failure, Mark};
+use millstream_operators::{Aligned, Alignment, Frontier, Progress};
+
+use super::alarm::Alarm;
+use super::driver::Driver;
+use crate::calls::Caller;
+use crate::channel::{Inbox, Outbox, Whole};
+use crate::task::{After, Turn};
+
+/// Records that are admitted, or calls that are polled, between two looks at the clock.
+const PIECE: usize = 64;
+
+/// A task of calls at work.
+pub(super) struct Running<C: Caller> {
+    pub(super) driver: Driver<C>,
+    pub(super) outbox: Outbox<C::Out>,
+    frontier: Frontier,
+    alignment: Alignment,
+    /// The batch whose records are being admitted.
+    batch: Option<Whole<C::In>>,
+    /// Batches that were taken in front of a barrier; they keep their credits until what was in
+    /// them has been admitted.
+    parked: Vec<Whole<C::In>>,
+    alarm: Alarm,
+    /// The input has ended.
+    ending: bool,
+    /// Everything has been passed on.
+    ended: bool,
+}
+
+impl<C: Caller> Running<C> {
+    pub(super) fn new(driver: Driver<C>, outbox: Outbox<C::Out>, channels: usize) -> Self {
+        Self {
+            driver,
+            outbox,
+            frontier: Frontier::new(channels),
+            alignment: Alignment::new(channels),
+            batch: None,
+            parked: Vec::new(),
+            alarm: Alarm::default(),
+            ending: false,
+            ended: false,
+        }
+    }
+
+    /// Works until the budget is spent or nothing can be done: what is over, what has been woken,
+    /// what is to be called again, what can go out, and then new input.
+    pub(super) fn work(
+        &mut self,
+        inbox: &mut Inbox<C::In>,
+        turn: &mut Turn<'_, '_>,
+    ) -> Result<After, Failure> {
+        loop {
+            self.outbox.advance()?;
+            if self.ended {
+                if !self.outbox.holding() {
+                    return Ok(After::Ended);
+                }
+                if self.outbox.wait() {
+                    return Ok(After::Credit);
+                }
+                continue;
+            }
+            if turn.budget.is_spent() {
+                return Ok(After::Again);
+            }
+            let now = turn.budget.looked();
+            if self.driver.wait.next_due().is_some_and(|due| due <= now) {
+                self.driver.wait.look(now);
+                self.driver.expire(now)?;
+            }
+            let mut worked = self.some(turn, Driver::poll_next)?;
+            worked |= self.some(turn, Driver::start_next)?;
+            if !self.driver.wait.is_parking() {
+                self.parked.clear();
+            }
+            worked |= self.emit(turn)?;
+            if self.ending && self.driver.is_drained() {
+                self.driver.caller.close()?;
+                self.ended = true;
+                self.outbox.mark(Mark::End)?;
+                continue;
+            }
+            worked |= self.admit(inbox, turn)?;
+            if !worked && let Some(after) = self.rest(turn) {
+                return Ok(after);
+            }
+        }
+    }
+
+    /// Does a piece of something. Whether there was anything to do.
+    fn some(
+        &mut self,
+        turn: &mut Turn<'_, '_>,
+        mut one: impl FnMut(&mut Driver<C>) -> Result<bool, Failure>,
+    ) -> Result<bool, Failure> {
+        let mut done = 0;
+        while done < PIECE && one(&mut self.driver)? {
+            done += 1;
+        }
+        self.spend(done, turn);
+        Ok(done > 0)
+    }
+
+    /// Work was done: looks at the clock, which dates what has begun.
+    fn spend(&mut self, done: usize, turn: &mut Turn<'_, '_>) {
+        if done > 0 {
+            turn.budget.spend(done);
+            self.driver.wait.look(turn.budget.looked());
+        }
+    }
+
+    /// Sends on what may go, as far as there is credit. Whether something went.
+    fn emit(&mut self, turn: &mut Turn<'_, '_>) -> Result<bool, Failure> {
+        let mut any = false;
+        while !self.outbox.blocked() {
+            let (wrote, mark) = self.driver.write();
+            any |= wrote;
+            self.settle(turn)?;
+            match mark {
+                Some(mark) => self.outbox.mark(mark)?,
+                None if wrote => {}
+                None => break,
+            }
+        }
+        Ok(any)
+    }
+
+    /// Hands on what was written.
+    fn settle(&mut self, turn: &mut Turn<'_, '_>) -> Result<(), Failure> {
+        let effects = &mut self.driver.effects;
+        let made = self.outbox.records(effects.records())?;
+        turn.metrics.records_out.add(made as u64);
+        self.outbox.sides(effects.sides())?;
+        turn.metrics.side_records_dropped.add(effects.sides().take_unread());
+        effects.take_more();
+        Ok(())
+    }
+
+    /// Takes from the input what there is room for. Whether something was taken.
+    fn admit(
+        &mut self,
+        inbox: &mut Inbox<C::In>,
+        turn: &mut Turn<'_, '_>,
+    ) -> Result<bool, Failure> {
+        if self.batch.is_none() {
+            // An end finds room always: else it would wait behind calls that wait for it.
+            let takes = self.driver.wait.takes_mark() || inbox.has_end() || inbox.has_barrier();
+            self.batch = if takes { inbox.take_whole(|n| turn.pick(n)) } else { None };
+        }
+        let Some(batch) = &mut self.batch else { return Ok(false) };
+        let mut done = 0;
+        while done < PIECE
+            && let Some(next) = batch.ahead()
+            && self.driver.takes(next)
+            && let Some(record) = batch.next()
+        {
+            done += 1;
+            self.driver.admit(record)?;
+        }
+        if done == 0 && batch.ahead().is_some() {
+            if !batch.has_barrier() && !inbox.has_barrier() {
+                return Ok(false);
+            }
+            done = self.park();
+        }
+        turn.metrics.records_in.add(done as u64);
+        self.spend(done, turn);
+        let Some(batch) = &mut self.batch else { return Ok(true) };
+        if batch.ahead().is_none() {
+            let mark = batch.take_mark();
+            // What there was room for goes back at once.
+            self.parked.extend(self.batch.take().filter(|_| self.driver.wait.is_parking()));
+            if let Some((channel, mark)) = mark {
+                self.mark(channel, mark, inbox, turn)?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// A barrier lies in the input and there is no room: what stands in front of it belongs to its
+    /// snapshot, so it is taken and waits here.
+    fn park(&mut self) -> usize {
+        let mut done = 0;
+        while let Some(record) = self.batch.as_mut().and_then(Whole::next) {
+            self.driver.wait.park(record);
+            done += 1;
+        }
+        done
+    }
+
+    /// A mark of one channel: what it means for the task as a whole.
+    fn mark(
+        &mut self,
+        channel: usize,
+        mark: Mark,
+        inbox: &mut Inbox<C::In>,
+        turn: &mut Turn<'_, '_>,
+    ) -> Result<(), Failure> {
+        let progress = match mark {
+            Mark::Watermark(watermark) => self.frontier.watermark(channel, watermark),
+            Mark::Idle => self.frontier.idle(channel),
+            Mark::Active => self.frontier.active(channel),
+            Mark::Barrier(epoch) => {
+                let aligned = self.alignment.barrier(channel, epoch);
+                self.aligned(aligned, inbox, turn)?;
+                Progress::None
+            }
+            Mark::End => {
+                let aligned = self.alignment.end(channel);
+                self.aligned(aligned, inbox, turn)?;
+                self.frontier.end(channel)
+            }
+        };
+        let wait = &mut self.driver.wait;
+        match progress {
+            Progress::None => {}
+            Progress::Watermark(watermark) => wait.mark(Mark::Watermark(watermark)),
+            Progress::Idle => wait.mark(Mark::Idle),
+            Progress::Active(watermark) => {
+                wait.mark(Mark::Active);
+                watermark.into_iter().for_each(|it| wait.mark(Mark::Watermark(it)));
+            }
+            Progress::End => {
+                self.ending = true;
+                wait.end();
+            }
+        }
+        Ok(())
+    }
+
+    /// A barrier does not wait for the calls that are out: their inputs are in its snapshot. What
+    /// has been written down is not, so it goes first.
+    fn aligned(
+        &mut self,
+        aligned: Aligned,
+        inbox: &mut Inbox<C::In>,
+        turn: &mut Turn<'_, '_>,
+    ) -> Result<(), Failure> {
+        if let Aligned::Complete(epoch) = aligned {
+            self.settle(turn)?;
+            self.outbox.mark(Mark::Barrier(epoch))?;
+        }
+        inbox.hold_where(|channel| self.alignment.holds(channel));
+        Ok(())
+    }
+
+    /// There is nothing to do now. None if something has come up since; else what it waits for.
+    fn rest(&mut self, turn: &mut Turn<'_, '_>) -> Option<After> {
+        let stuck = self.outbox.holding() || (self.outbox.blocked() && self.driver.has_output());
+        if stuck && !self.outbox.wait() {
+            return None;
+        }
+        if self.alarm.rings(self.driver.wait.next_due(), turn) {
+            turn.budget.spend(0);
+            return None;
+        }
+        let rests = self.driver.calls.rest(turn.cx.waker());
+        rests.then_some(if stuck { After::Credit } else { After::Input })
+    }
+}

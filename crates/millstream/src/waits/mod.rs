@@ -1,0 +1,9 @@
+//! Calls to outside systems from a dataflow: hundreds in flight, results in order or not.
+
+mod caller;
+mod function;
+mod settings;
+mod stream;
+
+pub use function::AsyncFunction;
+pub use settings::{AsyncWait, OnFailure};
