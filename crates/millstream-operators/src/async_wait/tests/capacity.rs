@@ -116,6 +116,32 @@ fn a011_a_barrier_is_taken_while_the_queue_is_full() {
 }
 
 #[test]
+fn idleness_is_parked_in_its_place_and_not_stored() {
+    for limits in both(1).into_iter().chain([keyed(1)]) {
+        let mut rig = Rig::plain(limits);
+        rig.feed("1@1, 2@2, IDLE, ACTIVE, W2");
+        assert_eq!(stored(&rig.barrier(1)), ["1@1", "2@2", "W2"]);
+        rig.complete(1, [10]);
+        rig.complete(2, [20]);
+        assert_eq!(rig.sent(), ["B1", "10@1", "20@2", "IDLE", "ACTIVE", "W2"]);
+    }
+}
+
+#[test]
+fn a_watermark_in_front_of_a_barrier_needs_no_room() {
+    for limits in both(1) {
+        let mut rig = Rig::plain(limits);
+        rig.feed("1@1, W2");
+        assert_eq!(rig.waiting(), 1);
+        assert_eq!(stored(&rig.barrier(1)), ["1@1", "W2"]);
+        rig.feed("2@2");
+        rig.complete(1, [10]);
+        assert_eq!(rig.sent(), ["B1", "10@1", "W2"]);
+        assert_eq!(rig.called(), [1, 2]);
+    }
+}
+
+#[test]
 fn watermarks_take_no_place_of_a_record_in_key_order() {
     let mut rig = Rig::plain(keyed(2));
     rig.feed("1@1, W1, W2, W3, 2@2");

@@ -40,7 +40,6 @@ fn a030_nothing_goes_out_while_a_call_is_made() {
     let start = rig.wait.admit(Stamped::new(1), &rig.rules).unwrap();
     rig.wait.answered(start.ticket, start.attempt, results([10]), &mut rig.rules).unwrap();
     assert_eq!(rig.wait.queue.records(), 1);
-    assert!(!rig.wait.is_undated(), "a call that answers at once has no deadline");
     rig.turn();
     assert_eq!((rig.sent(), rig.called()), (vec!["10".to_owned()], vec![]));
 }
@@ -152,4 +151,36 @@ fn a_handler_that_fails_fails_the_job_with_its_own_error() {
     rig.feed("1@1");
     rig.fail(1, "broken");
     assert_eq!((rig.failed_with(), rig.sent()), (vec!["the handler is broken".into()], vec![]));
+}
+
+#[test]
+fn an_answer_that_comes_at_once_overtakes_only_calls_that_are_open() {
+    let at_once = |value, _| (value > 2).then(|| results([value * 10]));
+    let [mut ordered, mut unordered] = both(9).map(Rig::plain);
+    for rig in [&mut ordered, &mut unordered] {
+        rig.at_once = at_once;
+        rig.feed("1@1, 3@3, W3, 4@4, 2@5");
+    }
+    assert_eq!((ordered.sent(), unordered.sent()), (vec![], vec!["30@3".to_owned()]));
+    for rig in [&mut ordered, &mut unordered] {
+        rig.complete(1, [10]);
+        rig.feed("5@6");
+        rig.complete(2, [20]);
+        assert_eq!(rig.called(), [1, 3, 4, 2, 5]);
+    }
+    assert_eq!(ordered.sent(), ["10@1", "30@3", "W3", "40@4", "20@5", "50@6"]);
+    assert_eq!(unordered.sent(), ["10@1", "W3", "40@4", "50@6", "20@5"]);
+}
+
+#[test]
+fn an_answer_at_once_stands_behind_one_that_came_before_it() {
+    let mut rig = Rig::plain(both(9)[1].clone());
+    rig.feed("1, 2");
+    let call = rig.calls[0];
+    rig.wait.answered(call.ticket(), 1, results([10]), &mut rig.rules).unwrap();
+    assert!(!rig.wait.passes(&vec![30], &mut rig.rules));
+    assert!(rig.wait.has_next());
+    rig.turn();
+    assert!(rig.wait.passes(&vec![30], &mut rig.rules) && !rig.wait.has_next());
+    assert_eq!(rig.sent(), ["10"]);
 }

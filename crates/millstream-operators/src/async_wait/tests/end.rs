@@ -70,7 +70,7 @@ fn a077_a_failure_of_the_turn_in_which_the_input_ends_does_not_wait_either() {
     rig.feed("1");
     // The clock is not looked at between the failure and the end.
     let call = rig.calls[0];
-    rig.wait.answered(call.ticket, 1, failed("first"), &mut rig.rules).unwrap();
+    rig.wait.answered(call.ticket(), 1, failed("first"), &mut rig.rules).unwrap();
     rig.wait.end();
     rig.turn();
     assert_eq!((rig.called(), rig.wait.next_due()), (vec![1, 1], Some(moment(50_000))));
@@ -134,10 +134,10 @@ fn a077_no_look_at_the_clock_is_needed_to_call_again() {
     let mut rig = Rig::plain(minute(unordered(5)));
     rig.feed("1");
     let call = rig.calls[0];
-    rig.wait.answered(call.ticket, 1, failed("first"), &mut rig.rules).unwrap();
+    rig.wait.answered(call.ticket(), 1, failed("first"), &mut rig.rules).unwrap();
     rig.wait.end();
     let start = rig.wait.next_start(&rig.rules).unwrap();
-    assert_eq!((start.ticket, start.attempt, start.input), (call.ticket, 2, 1));
+    assert_eq!((start.ticket, start.attempt, start.input), (call.ticket(), 2, 1));
     rig.wait.look(moment(0));
     assert_eq!(rig.wait.next_start(&rig.rules), None);
 }

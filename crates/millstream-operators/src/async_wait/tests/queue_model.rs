@@ -320,6 +320,7 @@ impl Pair {
         let counts = (queue.records(), queue.resolved(), queue.marks(), queue.keys());
         assert_eq!(counts, (model.records(), model.resolved(), model.marks(), model.keys()));
         assert_eq!(queue.is_empty(), model.items().is_empty());
+        assert_eq!(queue.has_next(), model.next().is_some());
         let unemitted = queue.unemitted().into_iter().map(|it| match it {
             Unemitted::Record(number, id) => (number, Popped::Record(*id, ())),
             Unemitted::Mark(number, mark) => (number, Popped::Mark(mark)),

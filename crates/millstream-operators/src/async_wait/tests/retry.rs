@@ -338,14 +338,14 @@ fn a_record_whose_time_is_over_is_not_called_again_before_it_is_given_up() {
     let now = moment(10);
     rig.wait.look(now);
     assert_eq!(rig.wait.next_start(&rig.rules), None);
-    assert_eq!(rig.wait.next_expired(now), Some(rig.calls[0].ticket));
+    assert_eq!(rig.wait.next_expired(now), Some(rig.calls[0].ticket()));
 }
 
 #[test]
 fn a_delay_of_a_record_that_has_gone_is_none_of_the_record_in_its_place() {
     let mut rig = Rig::new(fixed(ordered(1), 10, 2, 10), minus_one());
     rig.feed("1@1");
-    let (old, now) = (rig.calls[0].ticket, moment(10));
+    let (old, now) = (rig.calls[0].ticket(), moment(10));
     rig.wait.look(now);
     // It would be called again, and is given up before the clock is looked at.
     rig.wait.answered(old, 1, failed("late"), &mut rig.rules).unwrap();

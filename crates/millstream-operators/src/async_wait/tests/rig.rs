@@ -4,10 +4,10 @@
 
 use std::collections::VecDeque;
 
-use millstream_core::{Failure, Mark, TaskInfo};
+use millstream_core::{Failure, Stamped, TaskInfo};
 
 use super::super::stored::Admission;
-use super::super::{Answer, AsyncWait, Limits, Start, Ticket};
+use super::super::{Answer, AsyncWait, Limits, Out, Start, Ticket};
 use super::notation::{Element, Stone, element, failed, moment, shown};
 use super::settings::{Results, Rules, task};
 use crate::{Restored, Snapshot};
@@ -20,7 +20,14 @@ pub(super) struct Call {
     /// In milliseconds.
     pub(super) at: u64,
     pub(super) admission: Admission,
-    pub(super) ticket: Ticket,
+    /// Of a record that was in the queue.
+    pub(super) ticket: Option<Ticket>,
+}
+
+impl Call {
+    pub(super) fn ticket(&self) -> Ticket {
+        self.ticket.unwrap()
+    }
 }
 
 /// What an answer was given to: which record, and which of its calls.
@@ -52,7 +59,7 @@ impl Rig {
     /// One of several tasks.
     pub(super) fn of(limits: Limits, rules: Rules, task: &TaskInfo) -> Self {
         Self {
-            wait: AsyncWait::new(limits, task).unwrap(),
+            wait: AsyncWait::new(limits, task),
             rules,
             at_once: |_, _| None,
             now: 0,
@@ -101,7 +108,7 @@ impl Rig {
     pub(super) fn report(&mut self, value: i64, answer: Answer<Results>) {
         let of = |call: &&Call| call.value == value;
         let call = self.open.iter().find(of).or_else(|| self.calls.iter().rfind(of)).unwrap();
-        self.reported.push((call.ticket, call.attempt, answer));
+        self.report_to(*call, answer);
     }
 
     pub(super) fn complete<const N: usize>(&mut self, value: i64, with: [i64; N]) {
@@ -129,7 +136,7 @@ impl Rig {
 
     /// Gives an answer to this very call.
     pub(super) fn report_to(&mut self, call: Call, answer: Answer<Results>) {
-        self.reported.push((call.ticket, call.attempt, answer));
+        self.reported.extend(call.ticket.map(|ticket| (ticket, call.attempt, answer)));
     }
 
     /// What has gone out since this was asked last.
@@ -180,8 +187,8 @@ impl Rig {
         for element in std::mem::take(&mut self.offered) {
             match element {
                 Element::Record(record) => self.wait.park(record),
-                Element::Mark(Mark::Watermark(time)) => self.wait.park_watermark(time),
-                Element::Mark(_) | Element::End => {}
+                Element::Mark(mark) => self.wait.mark(mark),
+                Element::End => {}
             }
         }
         let stones = self.snapshot();
@@ -224,13 +231,13 @@ impl Rig {
 
     fn pass(&mut self) -> Result<(), Failure> {
         for (ticket, attempt, answer) in std::mem::take(&mut self.reported) {
-            self.open.retain(|call| (call.ticket, call.attempt) != (ticket, attempt));
+            self.open.retain(|call| (call.ticket(), call.attempt) != (ticket, attempt));
             self.wait.answered(ticket, attempt, answer, &mut self.rules)?;
         }
         let now = moment(self.now);
         self.wait.look(now);
         while let Some(ticket) = self.wait.next_expired(now) {
-            self.open.retain(|call| call.ticket != ticket);
+            self.open.retain(|call| call.ticket() != ticket);
             self.wait.timed_out(ticket, &mut self.rules)?;
         }
         while let Some(start) = self.wait.next_start(&self.rules) {
@@ -246,9 +253,7 @@ impl Rig {
     fn take_offered(&mut self) -> bool {
         match self.offered.front() {
             Some(Element::Record(record)) if self.wait.takes(&record.value, &self.rules) => {
-                if let Some(start) = self.wait.admit(*record, &self.rules) {
-                    self.call(&start);
-                }
+                self.admit(*record);
             }
             Some(Element::Mark(mark)) if self.wait.takes_mark() => self.wait.mark(*mark),
             Some(Element::End) => {
@@ -261,11 +266,44 @@ impl Rig {
         true
     }
 
+    /// Makes the first call of a record before it is in the queue, if it may: it need not enter if
+    /// its answer comes at once and may go out at once.
+    fn admit(&mut self, record: Stamped<i64>) {
+        if self.wait.queues_first() {
+            let start = self.wait.admit(record, &self.rules);
+            return start.into_iter().for_each(|start| self.call(&start));
+        }
+        let (value, at) = (record.value, record.with(()));
+        let (admission, kept) = self.wait.begin(&value, &self.rules);
+        let mut answer = (self.at_once)(value, 1);
+        if let Some(Answer::Results(results)) = answer {
+            if self.wait.passes(&results, &mut self.rules) {
+                let call = Call { value, attempt: 1, at: self.now, admission, ticket: None };
+                self.calls.push(call);
+                return self.sent.extend(shown(Out::Results(at, results)));
+            }
+            answer = Some(Answer::Results(results));
+        }
+        let ticket = self.wait.enter(admission, at, kept);
+        self.called_out(value, 1, admission, ticket, answer);
+    }
+
     fn call(&mut self, start: &Start<i64>) {
-        let Start { ticket, attempt, admission, input: value } = *start;
-        let call = Call { value, attempt, at: self.now, admission, ticket };
+        let Start { ticket, attempt, admission, input } = *start;
+        self.called_out(input, attempt, admission, ticket, (self.at_once)(input, attempt));
+    }
+
+    fn called_out(
+        &mut self,
+        value: i64,
+        attempt: u32,
+        admission: Admission,
+        ticket: Ticket,
+        answer: Option<Answer<Results>>,
+    ) {
+        let call = Call { value, attempt, at: self.now, admission, ticket: Some(ticket) };
         self.calls.push(call);
-        match (self.at_once)(value, attempt) {
+        match answer {
             Some(answer) => self.reported.push((ticket, attempt, answer)),
             None => {
                 self.open.push(call);

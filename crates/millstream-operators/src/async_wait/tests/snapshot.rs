@@ -34,7 +34,7 @@ fn a086_what_is_stored_stands_in_the_order_of_the_input() {
         // Their results have come and have not gone out.
         for value in [3, 4] {
             let call = rig.calls.iter().find(|call| call.value == value).unwrap();
-            let (ticket, answer) = (call.ticket, results([value]));
+            let (ticket, answer) = (call.ticket(), results([value]));
             rig.wait.answered(ticket, 1, answer, &mut rig.rules).unwrap();
         }
         assert_eq!(stored(&rig.snapshot()), ["1@1", "2@2", "3@3", "W5", "4@6"]);

@@ -83,14 +83,17 @@ impl Naive {
         self.reported.push((value, attempt, gives));
     }
 
+    /// What waits in the input is taken; only records wait for room.
     pub(super) fn barrier(&mut self) {
-        // What is parked has its number; so it is numbered when it is parked, as if admitted.
-        let offered = std::mem::take(&mut self.offered);
-        for fed in offered {
-            if let Fed::Record(value, at) = fed {
-                self.number(value, at);
+        for fed in std::mem::take(&mut self.offered) {
+            match fed {
+                Fed::Watermark(time) if self.parked.is_empty() => self.queue.mark(watermark(time)),
+                Fed::Record(value, at) => {
+                    self.number(value, at);
+                    self.parked.push_back(fed);
+                }
+                fed => self.parked.push_back(fed),
             }
-            self.parked.push_back(fed);
         }
         self.sent.push("B1".into());
     }
@@ -326,7 +329,9 @@ impl Naive {
             Some(fed) if self.parked.is_empty() && self.fits(*fed) => match *fed {
                 Fed::Record(value, at) => {
                     self.number(value, at);
-                    self.enter(value);
+                    if !self.passes(value) {
+                        self.enter(value);
+                    }
                 }
                 Fed::Watermark(time) => self.queue.mark(watermark(time)),
                 Fed::End => {}
@@ -334,6 +339,29 @@ impl Naive {
             _ => return false,
         }
         self.offered.pop_front();
+        true
+    }
+
+    /// Whether the answer to a record that has just come is there and goes out: it would be next.
+    fn passes(&mut self, value: i64) -> bool {
+        let has_result = |item: &Item| match item {
+            Item::Record { result, .. } => result.is_some(),
+            Item::Mark(_) => true,
+        };
+        let first = match self.limits.order {
+            Order::Unordered => !self.queue.items().iter().any(has_result),
+            Order::Ordered => self.queue.items().is_empty(),
+            Order::KeyOrdered { .. } => false,
+        };
+        if !first || self.limits.weight.is_some() || at_once(value, 1) != Some(Gives::Results) {
+            return false;
+        }
+        let index = self.records.len() - 1;
+        let record = &mut self.records[index];
+        (record.attempt, record.state) = (1, State::Over);
+        self.calls.push((value, 1, self.now, record.number));
+        let results = results_of(value).into_iter();
+        self.sent.extend(results.map(|result| format!("{result}@{}", record.at)));
         true
     }
 
