@@ -1,0 +1,16 @@
+//! The unordered queue of calls beside its model.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use millstream_core::{KeyHash, Mark, Timestamp};
+use millstream_operators::async_wait::{Order, Popped, Queue, Room, Ticket, Unemitted};
+
+// The model and the way from bytes to operations are those of the tests of the crate.
+#[path = "../../crates/millstream-operators/src/async_wait/tests/queue_model.rs"]
+mod queue_model;
+
+fuzz_target!(|bytes: &[u8]| {
+    queue_model::compare(Order::Unordered, bytes);
+    queue_model::compare_eagerly(Order::Unordered, bytes);
+});
