@@ -2,6 +2,12 @@
 
 use clap::ValueEnum;
 
+/// Calls that yield once: a workload, and a side of calls in the order of keys.
+const ASYNC_YIELD: &str = "async-yield";
+
+/// The same with results as they come.
+const ASYNC_YIELD_UNORDERED: &str = "async-yield-unordered";
+
 /// A program that can stand on one side of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Side {
@@ -11,12 +17,18 @@ pub(crate) enum Side {
     OneWorker,
     /// Ourselves without the step: what the way to the sink costs by itself.
     EmptyHop,
+    /// Ourselves doing `async-yield` in its stead: results in the order of the input, no keys.
+    AsyncYield,
+    /// Ourselves doing `async-yield-unordered` in its stead: results as they come, no keys.
+    AsyncYieldUnordered,
     /// Two threads and a bare tokio channel: the machine's own floor.
     TokioChannel,
     /// Renoir, one thread a block.
     Renoir,
     /// Three actix actors, one message a record.
     ActixNaive,
+    /// A stream of calls of the crate `futures`.
+    Futures,
 }
 
 /// Where the program of a side comes from.
@@ -35,9 +47,12 @@ impl Side {
             Self::Millstream => "millstream",
             Self::OneWorker => "one-worker",
             Self::EmptyHop => "empty-hop",
+            Self::AsyncYield => ASYNC_YIELD,
+            Self::AsyncYieldUnordered => ASYNC_YIELD_UNORDERED,
             Self::TokioChannel => "tokio-channel",
             Self::Renoir => "renoir",
             Self::ActixNaive => "actix-naive",
+            Self::Futures => "futures",
         }
     }
 
@@ -47,19 +62,25 @@ impl Side {
             Self::Millstream => "ourselves",
             Self::OneWorker => "ourselves with one worker",
             Self::EmptyHop => "ourselves without the step; the sink doubles",
+            Self::AsyncYield => "ourselves without keys, results in the order of the input",
+            Self::AsyncYieldUnordered => "ourselves without keys, results as they come",
             Self::TokioChannel => "a bare tokio channel between two threads",
             Self::Renoir => "renoir 0.6, batches of 1,024",
             Self::ActixNaive => "three actors on one arbiter, each record one do_send",
+            Self::Futures => "futures 0.3 on one thread: buffered, unordered buffer_unordered",
         }
     }
 
     /// Where its program comes from.
     pub(crate) const fn program(self) -> Program {
         match self {
-            Self::Millstream | Self::OneWorker => Program::Ourselves(Self::Millstream),
+            Self::Millstream | Self::OneWorker | Self::AsyncYield | Self::AsyncYieldUnordered => {
+                Program::Ourselves(Self::Millstream)
+            }
             Self::EmptyHop | Self::TokioChannel => Program::Ourselves(self),
             Self::Renoir => Program::Peer("renoir"),
             Self::ActixNaive => Program::Peer("actix-naive"),
+            Self::Futures => Program::Peer("futures"),
         }
     }
 
@@ -73,6 +94,16 @@ impl Side {
         match self {
             Self::OneWorker => 1,
             _ => workers,
+        }
+    }
+
+    /// Which workload it does when `workload` is measured: that one, or what it is to be held
+    /// against, if it comes to the same results.
+    pub(crate) const fn workload(self, workload: &'static str) -> &'static str {
+        match self {
+            Self::AsyncYield => ASYNC_YIELD,
+            Self::AsyncYieldUnordered => ASYNC_YIELD_UNORDERED,
+            _ => workload,
         }
     }
 }
@@ -167,6 +198,31 @@ pub(crate) static WORKLOADS: &[Entry] = &[
         pairs: 1,
         ..RATE
     },
+    Entry {
+        name: "async-ready",
+        about: "u64; a call a record, ready at once, 100 in flight; in order; checksum",
+        ..CALLS
+    },
+    Entry { name: "async-ready-unordered", about: "as async-ready, results as they come", ..CALLS },
+    Entry { name: ASYNC_YIELD, about: "as async-ready, each call yields once", ..CALLS },
+    Entry { name: ASYNC_YIELD_UNORDERED, about: "as async-yield, results as they come", ..CALLS },
+    Entry {
+        name: "async-sleep",
+        about: "as async-ready, each call sleeps 1 ms, 1,000 in flight",
+        ..CALLS
+    },
+    Entry { name: "async-sleep-unordered", about: "as async-sleep, results as they come", ..CALLS },
+    Entry {
+        name: "async-timeout",
+        about: "as async-yield, ours with a time-out of 10 s a call, the peer with none",
+        ..CALLS
+    },
+    Entry {
+        name: "async-keyed",
+        about: "as async-yield, 1,000 keys, one call of a key at a time, in order by key",
+        peers: &[Side::AsyncYieldUnordered, Side::AsyncYield],
+        ..RATE
+    },
 ];
 
 /// What most workloads are.
@@ -180,6 +236,9 @@ const RATE: Entry = Entry {
     work: false,
     pairs: 9,
 };
+
+/// What most workloads with calls are.
+const CALLS: Entry = Entry { peers: &[Side::Futures], ..RATE };
 
 /// The workload of that name.
 pub(crate) fn find(name: &str) -> Option<&'static Entry> {
@@ -203,6 +262,18 @@ mod tests {
         for side in Side::value_variants() {
             assert_eq!(side.to_possible_value().unwrap().get_name(), side.name());
         }
+    }
+
+    #[test]
+    fn a_side_does_the_workload_or_another_one_that_there_is() {
+        for side in Side::value_variants() {
+            let done = side.workload("async-keyed");
+            assert!(find(done).is_some(), "{}", side.name());
+            let another = done != "async-keyed";
+            assert_eq!(another, side.name() == done, "{}", side.name());
+        }
+        assert_eq!(Side::Millstream.workload("async-keyed"), "async-keyed");
+        assert_eq!(Side::AsyncYield.workload("async-keyed"), "async-yield");
     }
 
     #[test]

@@ -53,10 +53,14 @@ fn main() -> ExitCode {
 /// Is one of the sides that live in this program.
 fn serve(side: Side) -> Result<(), BenchError> {
     let mut workloads = match side {
-        Side::Millstream | Side::OneWorker => ours::workloads(),
+        Side::Millstream | Side::OneWorker | Side::AsyncYield | Side::AsyncYieldUnordered => {
+            ours::workloads()
+        }
         Side::EmptyHop => vec![ours::empty_hop()],
         Side::TokioChannel => floor::workloads(),
-        Side::Renoir | Side::ActixNaive => return Err(BenchError::Elsewhere { side: side.name() }),
+        Side::Renoir | Side::ActixNaive | Side::Futures => {
+            return Err(BenchError::Elsewhere { side: side.name() });
+        }
     };
     millstream_bench_workload::serve(&mut workloads, io::stdin().lock(), io::stdout().lock())
         .map_err(|source| BenchError::Pipe { side: side.name(), source })

@@ -32,8 +32,9 @@ const LATENCY_SECONDS: u64 = 2;
 /// How long a round of `idle` goes on.
 const IDLE_SECONDS: f64 = 30.0;
 
-/// Records in the first round of the warm-up.
-const FIRST_RECORDS: u64 = 1 << 20;
+/// Records in the first round of the warm-up. No more than last long enough where calls sleep: the
+/// warm-up finds when more are needed, never when fewer would do.
+const FIRST_RECORDS: u64 = 1 << 18;
 
 /// Does what the command line says.
 pub(crate) fn run(args: &Args) -> Result<(), BenchError> {
@@ -144,13 +145,11 @@ fn compare(
     bar.set_message("building");
     let mut ours = SideProcess::start(args.ours.name(), places.command(args.ours)?)?;
     let mut other = SideProcess::start(peer.name(), places.command(peer)?)?;
-    let asked =
-        |side: Side| RoundRequest { workers: side.workers(args.workers), ..request.clone() };
     let mut rounds = Rounds {
         ours: &mut ours,
         peer: &mut other,
-        ours_asked: asked(args.ours),
-        peer_asked: asked(peer),
+        ours_asked: asked(entry, args, args.ours, request),
+        peer_asked: asked(entry, args, peer, request),
         batches_counted: entry.exchange && args.ours.is_ours(),
         meter: &mut Machine::new(),
     };
@@ -176,6 +175,15 @@ fn compare(
     })
 }
 
+/// What a side is asked, where `request` is what the workload needs.
+fn asked(entry: &Entry, args: &Args, side: Side, request: &RoundRequest) -> RoundRequest {
+    RoundRequest {
+        workload: side.workload(entry.name).to_owned(),
+        workers: side.workers(args.workers),
+        ..request.clone()
+    }
+}
+
 /// A bar on the standard error while that is a terminal; it hides itself elsewhere.
 fn progress(entry: &Entry, args: &Args, peer: Side) -> ProgressBar {
     let bar = ProgressBar::new(u64::from(args.pairs.unwrap_or(entry.pairs)));
@@ -193,8 +201,12 @@ mod tests {
 
     use super::*;
 
+    fn args(words: &[&str]) -> Args {
+        Args::try_parse_from([&["millstream-bench"], words].concat()).unwrap()
+    }
+
     fn chosen(words: &[&str]) -> Result<Vec<Side>, BenchError> {
-        let args = Args::try_parse_from([&["millstream-bench"], words].concat()).unwrap();
+        let args = args(words);
         against(find(args.workload.as_deref().unwrap()).unwrap(), &args)
     }
 
@@ -221,6 +233,21 @@ mod tests {
     fn a_peer_against_itself_measures_this_program() {
         let words = ["exchange", "--ours", "renoir", "--against", "renoir"];
         assert_eq!(chosen(&words).unwrap(), [Side::Renoir]);
+    }
+
+    #[test]
+    fn a_side_is_asked_for_its_own_workload_and_workers() {
+        let (entry, args) =
+            (find("async-keyed").unwrap(), args(&["async-keyed", "--workers", "2"]));
+        let request = RoundRequest { records: 7, ..RoundRequest::new(entry.name) };
+        let asked = |side| {
+            let asked = asked(entry, &args, side, &request);
+            assert_eq!(asked.records, 7);
+            (asked.workload, asked.workers)
+        };
+        assert_eq!(asked(Side::Millstream), ("async-keyed".to_owned(), 2));
+        assert_eq!(asked(Side::OneWorker), ("async-keyed".to_owned(), 1));
+        assert_eq!(asked(Side::AsyncYield), ("async-yield".to_owned(), 2));
     }
 
     #[test]

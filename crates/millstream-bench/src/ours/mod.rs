@@ -7,6 +7,7 @@ mod late;
 mod map;
 mod shares;
 mod sum;
+mod waits;
 mod words;
 
 use std::num::NonZeroUsize;
@@ -16,7 +17,7 @@ use millstream_bench_workload::{RoundRequest, SideError, Workload};
 
 /// The workloads that our side can do.
 pub(crate) fn workloads() -> Vec<Box<dyn Workload>> {
-    vec![
+    let mut workloads: Vec<Box<dyn Workload>> = vec![
         Box::new(map::Map { step: true }),
         Box::new(exchange::Exchange),
         Box::new(keyed::KeyedSum { name: "keyed-sum" }),
@@ -24,7 +25,9 @@ pub(crate) fn workloads() -> Vec<Box<dyn Workload>> {
         Box::new(words::WordCount::default()),
         Box::new(late::LatencyOfExchange),
         Box::new(idle::Idle),
-    ]
+    ];
+    workloads.extend(waits::workloads());
+    workloads
 }
 
 /// The workload `map` without its step.

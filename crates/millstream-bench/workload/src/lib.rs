@@ -9,6 +9,7 @@
 //! is a string, two allocators differ more than two runtimes. It is mimalloc, with which Renoir's
 //! authors write their own examples.
 
+mod calls;
 mod checksum;
 mod numbers;
 mod protocol;
@@ -16,6 +17,9 @@ mod serve;
 mod text;
 mod work;
 
+pub use calls::{
+    CALLS_MAX, SLEEPING_CALLS_MAX, called_at_once, called_with_sleep, called_with_yield,
+};
 pub use checksum::Checksum;
 pub use numbers::{KEYS, Keyed, KeyedShare, doubled, share};
 pub use protocol::{Answer, Latency, ProtocolError, RoundReport, RoundRequest, line, parse};
