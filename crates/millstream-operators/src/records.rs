@@ -66,8 +66,8 @@ pub fn drained<T, R>(batch: &mut Vec<T>, work: impl FnOnce(&mut Drain<'_, T>) ->
     done.unwrap_or_else(|payload| resume_unwind(payload))
 }
 
-/// Drops what stands behind a failure: a panic of a user's `Drop` does not replace it, and what that
-/// panic carries is not dropped, since that may panic again.
+/// Drops what stands behind a failure: a panic of a user's `Drop` does not replace it, and what
+/// that panic carries is not dropped, since that may panic again.
 pub fn let_go<T>(value: T) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
         std::mem::forget(payload);

@@ -50,8 +50,8 @@ pub(super) struct Leaf<K, V> {
 }
 
 impl<K, V> Drop for Leaf<K, V> {
-    /// Keys and states are users' values, of which more than one may panic. The first panic is told,
-    /// by the first leaf that has one.
+    /// Keys and states are users' values, of which more than one may panic. The first panic is
+    /// told, by the first leaf that has one.
     fn drop(&mut self) {
         if let Some(payload) = dropped(&mut self.entries)
             && !panicking()

@@ -126,8 +126,8 @@ fn outbox<T: Data>(port: &Port<T>, sides: &Sides, mut wiring: Wiring) -> Outbox<
 type Address<L> = (Addr<Task<L>>, usize, Arc<TaskMetrics>);
 
 impl Starting<'_> {
-    /// Starts one actor a subtask. `copies` copies what a stage is made of, which is the user's code;
-    /// what it gives makes what the task runs, on its arbiter.
+    /// Starts one actor a subtask. `copies` copies what a stage is made of, which is the user's
+    /// code; what it gives makes what the task runs, on its arbiter.
     fn tasks<L: Logic, M>(&self, copies: impl Fn() -> M) -> (Vec<Started>, Vec<Address<L>>)
     where
         M: FnOnce(TaskContext, Wiring) -> L + Send + 'static,
