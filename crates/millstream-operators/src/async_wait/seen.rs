@@ -1,7 +1,5 @@
 //! What has happened in a stage of calls, in numbers.
 
-use std::time::Duration;
-
 use millstream_core::Moment;
 
 /// What has happened in a stage of calls.
@@ -27,6 +25,4 @@ pub struct Seen {
     pub in_flight: usize,
     /// When the call began that has been out for the longest time.
     pub oldest: Option<Moment>,
-    /// How long calls took that did not answer at once, since this was last emptied.
-    pub latencies: Vec<Duration>,
 }

@@ -320,23 +320,31 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
         self.seen.failures += 1;
         let input = self.queue.pending(ticket).and_then(|call| call.input.as_ref());
         let verdict = handlers.on_error(input, &failure)?;
-        match settled(verdict, cause, attempt) {
+        self.close(ticket, settled(verdict, cause, attempt), Some(failure))
+    }
+
+    /// What was decided about a record that has failed for good: its outcome, or why the job fails.
+    pub(super) fn close(
+        &mut self,
+        ticket: Ticket,
+        decided: Result<Settled<R>, Cause>,
+        failure: Option<Failure>,
+    ) -> Result<(), Failure> {
+        match decided {
             Ok(outcome) => self.settle(ticket, outcome),
-            Err(cause) => return Err(self.fails(ticket, cause, Some(failure))),
+            Err(cause) => return Err(self.fails(ticket, cause, failure)),
         }
         Ok(())
     }
 
-    pub(super) fn settle(&mut self, ticket: Ticket, outcome: Settled<R>) {
-        if let Some((began, now)) = self.runs.end(ticket.index()) {
-            self.seen.latencies.push(now.since(began));
-        }
+    fn settle(&mut self, ticket: Ticket, outcome: Settled<R>) {
+        self.runs.end(ticket.index());
         self.delays.end(ticket.index());
         let _ = self.queue.resolve(ticket, outcome);
     }
 
     /// The error of a record that fails the job.
-    pub(super) fn fails(&self, ticket: Ticket, cause: Cause, failure: Option<Failure>) -> Failure {
+    fn fails(&self, ticket: Ticket, cause: Cause, failure: Option<Failure>) -> Failure {
         let call = self.queue.pending(ticket);
         let text = call.and_then(|call| call.input.as_ref()).map(describe);
         let failed = CallError::failure(call.map_or(0, |call| call.attempt), cause, failure);
