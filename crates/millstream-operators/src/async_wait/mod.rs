@@ -24,7 +24,7 @@ mod tests;
 pub use deadlines::Deadlines;
 pub use delays::Delays;
 pub use outcome::{Answer, CallError, Cause, DeadLetter, Out, Start};
-pub use policy::{Handlers, Limits, Retry, RetryDelay, SettingError, Verdict};
+pub use policy::{Handlers, Limits, Retry, SettingError, Verdict};
 pub use queue::{Order, Popped, Queue, Room, Ticket, Unemitted};
 pub use seen::Seen;
 pub use stored::{Admission, StoredElement};

@@ -95,7 +95,7 @@ pub struct Retry {
 
 /// How long after a failure a call is made again.
 #[derive(Clone, Debug)]
-pub enum RetryDelay {
+enum RetryDelay {
     /// Always the same.
     Fixed(Duration),
     /// Each time longer.

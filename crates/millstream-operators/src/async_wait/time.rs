@@ -20,13 +20,11 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
             }
         }
         while let Some(place) = self.delays.due(now) {
-            if self.runs.is_due(place, now) {
-                // The time-out takes it, in its turn.
-                self.delays.end(place);
-                continue;
-            }
             self.delays.end(place);
-            self.again.extend(self.queue.pending_at(place));
+            // Else the time-out takes it, in its turn.
+            if !self.runs.is_due(place, now) {
+                self.again.extend(self.queue.pending_at(place));
+            }
         }
     }
 
@@ -50,11 +48,7 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
         self.seen.timeouts += 1;
         let cause = Cause::Timeout(self.limits.timeout.unwrap_or_default());
         let (attempts, verdict) = (call.attempt, handlers.on_timeout(call.input.as_ref())?);
-        match settled(verdict, cause, attempts) {
-            Ok(outcome) => self.settle(ticket, outcome),
-            Err(cause) => return Err(self.fails(ticket, cause, None)),
-        }
-        Ok(())
+        self.close(ticket, settled(verdict, cause, attempts), None)
     }
 
     /// When the clock is to be looked at again, if nothing happens before.

@@ -8,12 +8,13 @@ use millstream_operators::{NoTimer, Operator, SideOutput, async_wait};
 use millstream_plan::{Edge, Plan, Route as RouteKind, Stage, StageKind};
 
 use super::node::{Connect, Port, SharedNode};
-use super::stage::{CallStage, OperatorStage, SideNode, SideOf, SinkStage, SourceStage, Start};
+use super::stage::{MiddleStage, Seat, SideNode, SideOf, SinkStage, SourceStage, Start};
 use super::wiring::{Inlets, Leaf};
 use crate::calls::Caller;
 use crate::ends::{Sink, Source};
 use crate::fault::GraphFault;
 use crate::settings::{Settings, Workers};
+use crate::task::{CallsLogic, CallsOf, Logic, OperatorLogic, OperatorOf};
 
 /// A stage's place in its graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -140,15 +141,11 @@ impl Graph {
         O: Operator<Timer = NoTimer>,
         F: Fn(&TaskInfo) -> O + Clone + Send + 'static,
     {
-        let (inlets, port, sides) = (Inlets::new(), Port::default(), Sides::default());
-        let stage = OperatorStage {
-            factory,
-            inlets: inlets.clone(),
-            port: port.clone(),
-            sides: sides.clone(),
-        };
-        let key = self.add(name, StageKind::Operator, None, Box::new(stage));
-        (key, inlets, port, sides)
+        self.middle(name, move |Seat { context, channels, batch_records, wire }| {
+            let make = Box::new(move |info: &TaskInfo| factory(info));
+            let info = context.info;
+            OperatorLogic::new(OperatorOf { info, channels, batch_records, make, wire })
+        })
     }
 
     /// Adds a stage of calls, made by a factory for each subtask; results leave by the port.
@@ -165,14 +162,23 @@ impl Graph {
         if let Err(setting) = limits.check() {
             self.fault(GraphFault::Calls { stage: name.to_owned(), setting });
         }
+        self.middle(name, move |Seat { context, channels, batch_records, wire }| {
+            let make = Box::new(move |info: &TaskInfo| factory(info));
+            CallsLogic::new(CallsOf { context, channels, batch_records, limits, make, wire })
+        })
+    }
+
+    /// Adds a stage between others; `make` makes what a task runs.
+    fn middle<T, U, L, M>(&mut self, name: &str, make: M) -> (StageKey, Inlets<T>, Port<U>, Sides)
+    where
+        T: Data,
+        U: Data,
+        L: Logic<In = T>,
+        M: FnOnce(Seat<U>) -> L + Clone + Send + 'static,
+    {
         let (inlets, port, sides) = (Inlets::new(), Port::default(), Sides::default());
-        let stage = CallStage {
-            factory,
-            limits,
-            inlets: inlets.clone(),
-            port: port.clone(),
-            sides: sides.clone(),
-        };
+        let stage =
+            MiddleStage { make, inlets: inlets.clone(), port: port.clone(), sides: sides.clone() };
         let key = self.add(name, StageKind::Operator, None, Box::new(stage));
         (key, inlets, port, sides)
     }

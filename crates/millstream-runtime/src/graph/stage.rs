@@ -8,12 +8,11 @@ use actix_rt::ArbiterHandle;
 
 use millstream_core::{Attempt, Clock, Data, KeyGroups, TaskInfo};
 use millstream_metrics::{Registry, TaskMetrics};
-use millstream_operators::{NoTimer, Operator, SideOutput, async_wait};
+use millstream_operators::SideOutput;
 
 use super::build::Sides;
 use super::node::Port;
 use super::wiring::{Inlet, Inlets, Leaf, Run, Way, Wiring};
-use crate::calls::Caller;
 use crate::channel::{Outbox, Resume, Side, SideBranch};
 use crate::ends::{Sink, Source, TaskContext};
 use crate::job::Member;
@@ -21,10 +20,7 @@ use crate::offload::Offload;
 use crate::panic::panic_message;
 use crate::schedule::Schedule;
 use crate::settings::Limits;
-use crate::task::{
-    CallsLogic, CallsOf, Command, Guard, Heartbeat, Logic, OperatorLogic, OperatorOf, Report,
-    SinkLogic, SourceLogic, Task, TaskOf,
-};
+use crate::task::{Command, Guard, Heartbeat, Logic, Report, SinkLogic, SourceLogic, Task, TaskOf};
 
 /// What all tasks of a job are started with.
 pub(crate) struct Around {
@@ -227,17 +223,30 @@ impl<S: Source> Start for SourceStage<S> {
     }
 }
 
-pub(crate) struct OperatorStage<O: Operator, F> {
-    pub(crate) factory: F,
-    pub(crate) inlets: Inlets<O::In>,
-    pub(crate) port: Port<O::Out>,
+/// What a task between others is given besides what it runs.
+pub(crate) struct Seat<U> {
+    pub(crate) context: TaskContext,
+    /// Input channels.
+    pub(crate) channels: usize,
+    pub(crate) batch_records: usize,
+    /// Makes its ways out, on its arbiter.
+    pub(crate) wire: Box<dyn FnOnce() -> Outbox<U>>,
+}
+
+/// A stage between others: `make` is copied for each task.
+pub(crate) struct MiddleStage<T: Data, U, M> {
+    pub(crate) make: M,
+    pub(crate) inlets: Inlets<T>,
+    pub(crate) port: Port<U>,
     pub(crate) sides: Sides,
 }
 
-impl<O, F> Start for OperatorStage<O, F>
+impl<T, U, L, M> Start for MiddleStage<T, U, M>
 where
-    O: Operator<Timer = NoTimer>,
-    F: Fn(&TaskInfo) -> O + Clone + Send + 'static,
+    T: Data,
+    U: Data,
+    L: Logic<In = T>,
+    M: FnOnce(Seat<U>) -> L + Clone + Send + 'static,
 {
     fn leaves(&self) -> Vec<(Option<String>, Leaf)> {
         leaves(&self.port, &self.sides)
@@ -247,55 +256,10 @@ where
         let (channels, batch_records) = (starting.channels, starting.around.limits.batch_records);
         starting.receivers(&self.inlets, || {
             let (port, sides) = (self.port.clone(), self.sides.clone());
-            let factory = self.factory.clone();
-            move |context: TaskContext, wiring| {
-                OperatorLogic::new(OperatorOf {
-                    info: context.info,
-                    channels,
-                    batch_records,
-                    make: Box::new(move |info| factory(info)),
-                    wire: Box::new(move || outbox(&port, &sides, wiring)),
-                })
-            }
-        })
-    }
-
-    fn forget(&self, run: Run) {
-        self.inlets.forget(run);
-    }
-}
-
-pub(crate) struct CallStage<C: Caller, F> {
-    pub(crate) factory: F,
-    pub(crate) limits: async_wait::Limits,
-    pub(crate) inlets: Inlets<C::In>,
-    pub(crate) port: Port<C::Out>,
-    pub(crate) sides: Sides,
-}
-
-impl<C, F> Start for CallStage<C, F>
-where
-    C: Caller,
-    F: Fn(&TaskInfo) -> C + Clone + Send + 'static,
-{
-    fn leaves(&self) -> Vec<(Option<String>, Leaf)> {
-        leaves(&self.port, &self.sides)
-    }
-
-    fn start(&self, starting: &Starting<'_>) -> Vec<Started> {
-        let (channels, batch_records) = (starting.channels, starting.around.limits.batch_records);
-        starting.receivers(&self.inlets, || {
-            let (port, sides) = (self.port.clone(), self.sides.clone());
-            let (factory, limits) = (self.factory.clone(), self.limits.clone());
+            let make = self.make.clone();
             move |context, wiring| {
-                CallsLogic::new(CallsOf {
-                    context,
-                    channels,
-                    batch_records,
-                    limits,
-                    make: Box::new(move |info| factory(info)),
-                    wire: Box::new(move || outbox(&port, &sides, wiring)),
-                })
+                let wire = Box::new(move || outbox(&port, &sides, wiring));
+                make(Seat { context, channels, batch_records, wire })
             }
         })
     }

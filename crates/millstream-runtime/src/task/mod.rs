@@ -8,6 +8,7 @@ mod calls;
 mod guard;
 mod heartbeat;
 mod logic;
+mod marks;
 mod operator;
 mod shell;
 mod sink;

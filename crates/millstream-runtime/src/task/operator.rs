@@ -4,11 +4,10 @@ use std::collections::VecDeque;
 use std::task::Poll;
 
 use millstream_core::{Failure, Mark, Stamped, TaskInfo, Timestamp};
-use millstream_operators::{
-    Aligned, Alignment, Effects, Frontier, NoTimer, Operator, Progress, let_go,
-};
+use millstream_operators::{Effects, NoTimer, Operator, Progress, let_go};
 
 use super::budget::Piece;
+use super::marks::Marks;
 use super::{After, Logic, Turn};
 use crate::channel::{Inbox, Outbox, Taken};
 
@@ -26,8 +25,7 @@ pub(crate) struct OperatorOf<O: Operator> {
 pub(crate) struct OperatorLogic<O: Operator> {
     of: Option<OperatorOf<O>>,
     running: Option<Running<O>>,
-    frontier: Frontier,
-    alignment: Alignment,
+    marks: Marks,
     /// Marks that are passed on once the operator has no more work announced.
     due: VecDeque<Mark>,
     ended: bool,
@@ -135,8 +133,7 @@ impl<O: Operator<Timer = NoTimer>> Running<O> {
 impl<O: Operator<Timer = NoTimer>> OperatorLogic<O> {
     pub(crate) fn new(of: OperatorOf<O>) -> Self {
         Self {
-            frontier: Frontier::new(of.channels),
-            alignment: Alignment::new(of.channels),
+            marks: Marks::new(of.channels),
             of: Some(of),
             running: None,
             due: VecDeque::new(),
@@ -152,21 +149,8 @@ impl<O: Operator<Timer = NoTimer>> OperatorLogic<O> {
         inbox: &mut Inbox<O::In>,
         turn: &mut Turn<'_, '_>,
     ) -> Result<(), Failure> {
-        let progress = match mark {
-            Mark::Watermark(watermark) => self.frontier.watermark(channel, watermark),
-            Mark::Idle => self.frontier.idle(channel),
-            Mark::Active => self.frontier.active(channel),
-            Mark::Barrier(epoch) => {
-                let aligned = self.alignment.barrier(channel, epoch);
-                self.aligned(aligned, inbox);
-                Progress::None
-            }
-            Mark::End => {
-                let aligned = self.alignment.end(channel);
-                self.aligned(aligned, inbox);
-                self.frontier.end(channel)
-            }
-        };
+        let (complete, progress) = self.marks.take(channel, mark, inbox);
+        self.due.extend(complete.map(Mark::Barrier));
         match progress {
             Progress::None => Ok(()),
             Progress::Watermark(watermark) => self.watermark(watermark, turn),
@@ -188,15 +172,6 @@ impl<O: Operator<Timer = NoTimer>> OperatorLogic<O> {
         self.due.push_back(Mark::Watermark(watermark));
         let Some(running) = &mut self.running else { return Ok(()) };
         running.call(|operator, out| operator.on_watermark(watermark, out), turn)
-    }
-
-    /// What a barrier or an end means for the snapshot, and which channels wait from here on: a
-    /// barrier may hold its own up, may come too late for that, and may let others go on.
-    fn aligned(&mut self, aligned: Aligned, inbox: &mut Inbox<O::In>) {
-        if let Aligned::Complete(epoch) = aligned {
-            self.due.push_back(Mark::Barrier(epoch));
-        }
-        inbox.hold_where(|channel| self.alignment.holds(channel));
     }
 
     fn pass(&mut self, mark: Mark) -> Result<(), Failure> {

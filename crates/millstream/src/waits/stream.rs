@@ -6,11 +6,14 @@ use std::iter::once;
 use millstream_core::{Data, Failure, Key, Record, TaskInfo};
 use millstream_operators::async_wait::Order;
 use millstream_operators::step::Chain;
-use millstream_runtime::{Answered, ByKeyOf, Completer, GraphFault, Natural};
+use millstream_runtime::{
+    Answered, ByKeyOf, Completer, GraphFault, Inlets, Natural, Port, Sides, StageKey,
+};
 
-use super::caller::{ByKey, Called, Plain};
+use super::caller::{ByKey, Called, Plain, Way};
 use super::function::Calling;
 use super::{AsyncFunction, AsyncWait};
+use crate::dataflow::Shared;
 use crate::{BoxedStream, KeyedStream, Stream};
 
 /// The methods that both kinds of streams have, each in terms of `async_call`.
@@ -121,9 +124,7 @@ impl<C: Chain<Out: Record>> Stream<C> {
         if matches!(wait.limits.order, Order::KeyOrdered { .. }) {
             self.shared.graph().fault(GraphFault::NoKeys { stage: name.to_owned() });
         }
-        let limits = wait.limits(A::HANDLES_INPUT);
-        let make = move |task: &TaskInfo| Called::<Plain, A>::new(factory(task), wait.clone());
-        let stage = self.shared.graph().calls(name, limits, make);
+        let stage = add::<Plain, A, _>(&self.shared, name, wait, factory);
         self.into_stage(Natural, stage)
     }
 }
@@ -149,10 +150,25 @@ where
         A: AsyncFunction<In = C::Out>,
         M: Fn(&TaskInfo) -> A + Clone + Send + 'static,
     {
-        let limits = wait.limits(A::HANDLES_INPUT);
-        let make = move |task: &TaskInfo| Called::<ByKey<K>, A>::new(factory(task), wait.clone());
         let (stream, key) = self.into_parts();
-        let stage = stream.shared.graph().calls(name, limits, make);
+        let stage = add::<ByKey<K>, A, _>(&stream.shared, name, wait, factory);
         stream.into_stage(ByKeyOf::new(key), stage)
     }
+}
+
+/// Adds a stage of calls, to which values travel in the way `W`.
+fn add<W, A, M>(
+    shared: &Shared,
+    name: &str,
+    wait: AsyncWait<A::In, A::Answer>,
+    factory: M,
+) -> (StageKey, Inlets<W::In>, Port<A::Out>, Sides)
+where
+    W: Way<A::In>,
+    A: AsyncFunction,
+    M: Fn(&TaskInfo) -> A + Clone + Send + 'static,
+{
+    let limits = wait.limits(A::HANDLES_INPUT);
+    let make = move |task: &TaskInfo| Called::<W, A>::new(factory(task), wait.clone());
+    shared.graph().calls(name, limits, make)
 }

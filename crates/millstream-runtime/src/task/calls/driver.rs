@@ -2,9 +2,9 @@
 
 use millstream_core::{Failure, Mark, Moment, Stamped};
 use millstream_operators::Effects;
-use millstream_operators::async_wait::{Answer, AsyncWait, Out, Start, Ticket};
+use millstream_operators::async_wait::{Admission, Answer, AsyncWait, Out, Start, Ticket};
 
-use crate::calls::{Caller, Calls, Polled};
+use crate::calls::{self, Caller, Calls, Polled};
 
 /// What a task of calls has once it is open.
 pub(super) struct Driver<C: Caller> {
@@ -33,35 +33,38 @@ impl<C: Caller> Driver<C> {
         let at = record.with(());
         let (admission, kept) = wait.begin(&record.value, caller);
         let (polled, out) = calls.start(admission, || caller.call(record.value));
-        let answer = match polled {
+        let polled = match polled {
             Polled::Ready(Ok(answer)) if wait.passes(&answer, caller) => {
                 caller.emit(at, answer, effects);
                 return Ok(());
             }
-            Polled::Pending => {
-                let ticket = wait.enter(admission, at, kept);
-                wait.waits(ticket);
-                calls.hold(out, ticket, 1, admission);
-                return Ok(());
-            }
-            answer => answer,
+            polled => polled,
         };
         let ticket = wait.enter(admission, at, kept);
-        self.file((ticket, 1), answer)
+        self.started((ticket, 1, admission), polled, out)
     }
 
-    /// Makes a call and files its answer, if that comes at once.
+    /// Makes a call for a record that is in the queue.
     fn start(&mut self, start: Start<C::In>) -> Result<(), Failure> {
-        let Self { calls, caller, wait, .. } = self;
+        let Self { calls, caller, .. } = self;
         let Start { ticket, attempt, admission, input } = start;
-        match calls.start(admission, || caller.call(input)) {
-            (Polled::Pending, out) => {
-                wait.waits(ticket);
-                calls.hold(out, ticket, attempt, admission);
-                Ok(())
-            }
-            (answer, _) => self.file((ticket, attempt), answer),
+        let (polled, out) = calls.start(admission, || caller.call(input));
+        self.started((ticket, attempt, admission), polled, out)
+    }
+
+    /// A call was made: files its answer, if that has come at once; else it is out.
+    #[inline]
+    fn started(
+        &mut self,
+        (ticket, attempt, admission): (Ticket, u32, Admission),
+        polled: Polled<Result<C::Answer, Failure>>,
+        out: calls::Out,
+    ) -> Result<(), Failure> {
+        if matches!(polled, Polled::Pending) {
+            self.wait.waits(ticket);
+            self.calls.hold(out, ticket, attempt, admission);
         }
+        self.file((ticket, attempt), polled)
     }
 
     /// Makes the next call whose turn has come without a new record. Whether there was one.

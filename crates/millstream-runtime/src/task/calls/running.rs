@@ -1,12 +1,13 @@
 //! A task of calls at work: what it does next in its turn, and when it rests.
 
 use millstream_core::{Failure, Mark};
-use millstream_operators::{Aligned, Alignment, Frontier, Progress};
+use millstream_operators::Progress;
 
 use super::alarm::Alarm;
 use super::driver::Driver;
 use crate::calls::Caller;
 use crate::channel::{Inbox, Outbox, Whole};
+use crate::task::marks::Marks;
 use crate::task::{After, Turn};
 
 /// Records that are admitted, or calls that are polled, between two looks at the clock.
@@ -16,8 +17,7 @@ const PIECE: usize = 64;
 pub(super) struct Running<C: Caller> {
     pub(super) driver: Driver<C>,
     pub(super) outbox: Outbox<C::Out>,
-    frontier: Frontier,
-    alignment: Alignment,
+    marks: Marks,
     /// The batch whose records are being admitted.
     batch: Option<Whole<C::In>>,
     /// Batches that were taken in front of a barrier; they keep their credits until what was in
@@ -35,8 +35,7 @@ impl<C: Caller> Running<C> {
         Self {
             driver,
             outbox,
-            frontier: Frontier::new(channels),
-            alignment: Alignment::new(channels),
+            marks: Marks::new(channels),
             batch: None,
             parked: Vec::new(),
             alarm: Alarm::default(),
@@ -203,21 +202,13 @@ impl<C: Caller> Running<C> {
         inbox: &mut Inbox<C::In>,
         turn: &mut Turn<'_, '_>,
     ) -> Result<(), Failure> {
-        let progress = match mark {
-            Mark::Watermark(watermark) => self.frontier.watermark(channel, watermark),
-            Mark::Idle => self.frontier.idle(channel),
-            Mark::Active => self.frontier.active(channel),
-            Mark::Barrier(epoch) => {
-                let aligned = self.alignment.barrier(channel, epoch);
-                self.aligned(aligned, inbox, turn)?;
-                Progress::None
-            }
-            Mark::End => {
-                let aligned = self.alignment.end(channel);
-                self.aligned(aligned, inbox, turn)?;
-                self.frontier.end(channel)
-            }
-        };
+        let (complete, progress) = self.marks.take(channel, mark, inbox);
+        if let Some(epoch) = complete {
+            // It does not wait for the calls that are out: their inputs are in its snapshot. What
+            // has been written down is not, so it goes first.
+            self.settle(turn)?;
+            self.outbox.mark(Mark::Barrier(epoch))?;
+        }
         let wait = &mut self.driver.wait;
         match progress {
             Progress::None => {}
@@ -232,22 +223,6 @@ impl<C: Caller> Running<C> {
                 wait.end();
             }
         }
-        Ok(())
-    }
-
-    /// A barrier does not wait for the calls that are out: their inputs are in its snapshot. What
-    /// has been written down is not, so it goes first.
-    fn aligned(
-        &mut self,
-        aligned: Aligned,
-        inbox: &mut Inbox<C::In>,
-        turn: &mut Turn<'_, '_>,
-    ) -> Result<(), Failure> {
-        if let Aligned::Complete(epoch) = aligned {
-            self.settle(turn)?;
-            self.outbox.mark(Mark::Barrier(epoch))?;
-        }
-        inbox.hold_where(|channel| self.alignment.holds(channel));
         Ok(())
     }
 
