@@ -8,11 +8,13 @@
 mod chains;
 mod deadlines;
 mod delays;
+mod line;
 mod outcome;
 mod policy;
 mod queue;
 mod restore;
 mod seen;
+mod settle;
 mod slab;
 mod stored;
 mod time;

@@ -96,7 +96,8 @@ impl fmt::Display for Cause {
 pub(super) enum Settled<R> {
     Results(R),
     Dropped,
-    Dead(Cause, u32),
+    /// In a box, because it is rare and large.
+    Dead(Box<(Cause, u32)>),
 }
 
 /// A call that failed for good, and with it the job.
@@ -151,6 +152,6 @@ pub(super) fn settled<R>(
         Verdict::Fail => Err(cause),
         Verdict::Drop => Ok(Settled::Dropped),
         Verdict::Fallback(results) => Ok(Settled::Results(results)),
-        Verdict::DeadLetter => Ok(Settled::Dead(cause, attempts)),
+        Verdict::DeadLetter => Ok(Settled::Dead(Box::new((cause, attempts)))),
     }
 }

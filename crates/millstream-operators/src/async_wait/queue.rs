@@ -3,24 +3,25 @@
 //! # How it works
 //!
 //! The queue is a row of *segments*. The results of a segment go out in the order in which they
-//! came; nothing of a segment goes out before the segments in front of it are empty. A mark is
-//! alone in its segment, so it is a border in both directions. The three orders differ only in
-//! where a segment ends:
+//! came to it; nothing of a segment goes out before the segments in front of it are empty. A mark
+//! is alone in its segment, so it is a border in both directions. The three orders differ only in
+//! when a result comes to its segment:
 //!
-//! * [`Ordered`](Order::Ordered): a segment of records is one record;
-//! * [`Unordered`](Order::Unordered): it ends at a mark;
-//! * [`KeyOrdered`](Order::KeyOrdered): it ends at a mark, and a result comes to its segment when
-//!   those of its key before it have.
+//! * [`Unordered`](Order::Unordered): at once;
+//! * [`Ordered`](Order::Ordered): when those of all records before it have;
+//! * [`KeyOrdered`](Order::KeyOrdered): when those of the records of its key before it have.
 //!
-//! Records lie in numbered places that are used again; the results of a segment that have come and
-//! may go are a list through these places. So every operation takes constant time, and a queue that
-//! has once been full allocates nothing.
+//! Records lie in numbered places that are used again; what waits for each other, and what has come
+//! to a segment, are lists through these places. So every operation takes constant time, and a
+//! queue that has once been full allocates nothing. A result that can go out as soon as it comes
+//! need not be put down at all: see [`take_next`](Queue::take_next).
 
 use std::collections::VecDeque;
 
 use millstream_core::{KeyHash, Mark};
 
 use super::chains::Chains;
+use super::line::Line;
 use super::slab::{NONE, Slab};
 
 /// In which order results go out.
@@ -94,7 +95,7 @@ struct Entry<P, R> {
     result: Option<R>,
     number: u64,
     segment: u64,
-    /// The one behind it in the list of those of its segment that may go.
+    /// The one behind it: among those that may go of its segment, if it may; else in order.
     next: u32,
 }
 
@@ -103,11 +104,20 @@ enum Segment {
     Records {
         /// Records whose result is not in the list.
         open: usize,
-        /// The list of those that may go, by index.
-        first: u32,
-        last: u32,
+        /// Those that may go.
+        ready: Line,
     },
     Mark(u64, Mark),
+}
+
+/// What a result waits for, in each of the orders.
+#[derive(Debug)]
+enum Waiting {
+    Nothing,
+    /// Those before it, in this line.
+    Others(Line),
+    /// Those of its key.
+    Key(Chains),
 }
 
 /// Records between their admission and their emission, with the marks that came between them.
@@ -133,9 +143,7 @@ enum Segment {
 #[derive(Debug)]
 pub struct Queue<P, R> {
     capacity: usize,
-    each_alone: bool,
-    /// In key order.
-    chains: Option<Chains>,
+    waiting: Waiting,
     entries: Slab<Entry<P, R>>,
     segments: VecDeque<Segment>,
     /// The number of the first of them.
@@ -151,14 +159,14 @@ pub struct Queue<P, R> {
 impl<P, R> Queue<P, R> {
     /// An empty queue. A capacity of zero is taken for one, as is a limit a key of zero.
     pub fn new(order: Order, capacity: usize) -> Self {
-        let chains = match order {
-            Order::KeyOrdered { per_key } => Some(Chains::new(per_key.max(1))),
-            Order::Ordered | Order::Unordered => None,
+        let waiting = match order {
+            Order::Unordered => Waiting::Nothing,
+            Order::Ordered => Waiting::Others(Line::EMPTY),
+            Order::KeyOrdered { per_key } => Waiting::Key(Chains::new(per_key.max(1))),
         };
         Self {
             capacity: capacity.clamp(1, NONE as usize),
-            each_alone: order == Order::Ordered,
-            chains,
+            waiting,
             entries: Slab::new(),
             segments: VecDeque::new(),
             front: 0,
@@ -171,9 +179,10 @@ impl<P, R> Queue<P, R> {
     }
 
     /// What finds room now.
+    #[inline]
     pub fn room(&self) -> Room {
         let (records, marks) = (self.records, self.marks);
-        if self.chains.is_some() {
+        if matches!(self.waiting, Waiting::Key(_)) {
             return Room { record: records < self.capacity, mark: marks < self.capacity };
         }
         let room = records + marks < self.capacity;
@@ -195,9 +204,10 @@ impl<P, R> Queue<P, R> {
         self.marks
     }
 
-    /// How many keys have records here; zero in other orders than key order.
+    /// How many keys have records here that wait for each other or for their calls; zero in other
+    /// orders than key order.
     pub fn keys(&self) -> usize {
-        self.chains.as_ref().map_or(0, Chains::keys)
+        if let Waiting::Key(chains) = &self.waiting { chains.keys() } else { 0 }
     }
 
     /// Whether nothing is left.
@@ -209,29 +219,41 @@ impl<P, R> Queue<P, R> {
     /// may begin; if not, [`next_begin`](Self::next_begin) will say so.
     ///
     /// In key order `key` says which records are kept in order; those without one are, too.
+    #[inline]
     pub fn admit(&mut self, payload: P, key: Option<KeyHash>) -> (Ticket, bool) {
         let segment = self.segment_of_next();
         let number = self.number();
         let entry = Entry { payload, result: None, number, segment, next: NONE };
         let (index, generation) = self.entries.insert(entry);
         self.records += 1;
-        let begins = match &mut self.chains {
-            Some(chains) => chains.admit(index, key.unwrap_or(KeyHash::from_raw(0))),
-            None => true,
+        let begins = match &mut self.waiting {
+            Waiting::Nothing => true,
+            Waiting::Others(line) => {
+                push(line, &mut self.entries, index);
+                true
+            }
+            Waiting::Key(chains) => chains.admit(index, key.unwrap_or(KeyHash::from_raw(0))),
         };
         (Ticket { index, generation }, begins)
     }
 
+    /// The number of the place in which the next record will lie.
+    #[inline]
+    pub fn next_index(&self) -> usize {
+        self.entries.next_index()
+    }
+
     /// The segment that the next record belongs to, in which it is counted.
+    #[inline]
     fn segment_of_next(&mut self) -> u64 {
         match self.segments.back_mut() {
-            Some(Segment::Records { open, .. }) if !self.each_alone => *open += 1,
-            _ => self.segments.push_back(Segment::Records { open: 1, first: NONE, last: NONE }),
+            Some(Segment::Records { open, .. }) => *open += 1,
+            _ => self.segments.push_back(Segment::Records { open: 1, ready: Line::EMPTY }),
         }
         self.front + self.segments.len() as u64 - 1
     }
 
-    fn number(&mut self) -> u64 {
+    const fn number(&mut self) -> u64 {
         self.admitted += 1;
         self.admitted - 1
     }
@@ -250,16 +272,89 @@ impl<P, R> Queue<P, R> {
             _ => return Err(result),
         }
         self.resolved += 1;
-        let Self { chains, entries, segments, front, begins, .. } = self;
-        let Some(chains) = chains else {
-            release(entries, segments, *front, ticket.index);
-            return Ok(());
-        };
-        let next = chains.resolve(ticket.index, |index| release(entries, segments, *front, index));
-        if let Some(index) = next {
-            begins.push_back(Ticket { index, generation: entries.generation(index) });
+        match &self.waiting {
+            Waiting::Nothing => {
+                release(&mut self.entries, &mut self.segments, self.front, ticket.index);
+            }
+            Waiting::Others(_) => self.release_others(),
+            Waiting::Key(_) => self.release_of_key(ticket.index, false),
         }
         Ok(())
+    }
+
+    /// Takes out the record in the place of this number if its result would go out next. That
+    /// saves putting the result down and looking for it again.
+    #[inline]
+    pub fn take_next(&mut self, index: usize) -> Option<P> {
+        let index = u32::try_from(index).ok()?;
+        let segment = self.front_segment()?;
+        let entry = self.entries.get(index)?;
+        let may_go = match &self.waiting {
+            Waiting::Nothing => true,
+            Waiting::Others(line) => line.first == index,
+            Waiting::Key(chains) => chains.is_first(index),
+        };
+        if !may_go || entry.segment != segment || entry.result.is_some() {
+            return None;
+        }
+        if let Some(Segment::Records { open, .. }) = self.segments.front_mut() {
+            *open -= 1;
+        }
+        self.records -= 1;
+        let next = entry.next;
+        match &mut self.waiting {
+            Waiting::Nothing => {}
+            Waiting::Others(line) => {
+                line.pop(next);
+                self.release_others();
+            }
+            Waiting::Key(_) => self.release_of_key(index, true),
+        }
+        Some(self.entries.remove(index)?.payload)
+    }
+
+    /// The number of the segment in front, if its results go out as they come.
+    #[inline]
+    fn front_segment(&mut self) -> Option<u64> {
+        loop {
+            match self.segments.front()? {
+                Segment::Records { open: 0, ready: Line::EMPTY } => self.pass_segment(),
+                Segment::Records { ready: Line::EMPTY, .. } => return Some(self.front),
+                Segment::Records { .. } | Segment::Mark(..) => return None,
+            }
+        }
+    }
+
+    /// Results that have come, and now those of all before them, come to their segments.
+    #[inline]
+    fn release_others(&mut self) {
+        let Self { waiting: Waiting::Others(line), entries, segments, front, .. } = self else {
+            return;
+        };
+        while let Some(index) = line.peek()
+            && let Some(entry) = entries.get(index)
+            && entry.result.is_some()
+        {
+            line.pop(entry.next);
+            release(entries, segments, *front, index);
+        }
+    }
+
+    /// The result of a record has come, and what waited for it in its key comes to its segment;
+    /// itself too, unless it is about to go.
+    fn release_of_key(&mut self, index: u32, goes: bool) {
+        let Self { waiting: Waiting::Key(chains), entries, segments, front, begins, .. } = self
+        else {
+            return;
+        };
+        let begin = chains.resolve(index, |each| {
+            if !(goes && each == index) {
+                release(entries, segments, *front, each);
+            }
+        });
+        if let Some(index) = begin {
+            begins.push_back(Ticket { index, generation: entries.generation(index) });
+        }
     }
 
     /// The next record of a key whose turn has come: its call may begin.
@@ -271,29 +366,27 @@ impl<P, R> Queue<P, R> {
     pub fn has_next(&self) -> bool {
         let mut segments = self.segments.iter();
         // Segments of records that have all gone out may stand in front.
-        let next = segments.find(|it| !matches!(it, Segment::Records { open: 0, first: NONE, .. }));
-        match next {
-            None | Some(Segment::Records { first: NONE, .. }) => false,
+        let over = |it: &&Segment| matches!(it, Segment::Records { open: 0, ready: Line::EMPTY });
+        match segments.find(|it| !over(it)) {
+            None | Some(Segment::Records { ready: Line::EMPTY, .. }) => false,
             Some(Segment::Records { .. } | Segment::Mark(..)) => true,
         }
     }
 
     /// What goes out next, if it can go out yet.
+    #[inline]
     pub fn pop(&mut self) -> Option<Popped<P, R>> {
         loop {
             match self.segments.front_mut()? {
-                Segment::Records { first, last, .. } if *first != NONE => {
-                    let entry = self.entries.remove(*first)?;
-                    *first = entry.next;
-                    if entry.next == NONE {
-                        *last = NONE;
-                    }
+                Segment::Records { open: 1.., ready: Line::EMPTY } => return None,
+                Segment::Records { open: 0, ready: Line::EMPTY } => self.pass_segment(),
+                Segment::Records { ready, .. } => {
+                    let entry = self.entries.remove(ready.first)?;
+                    ready.pop(entry.next);
                     self.records -= 1;
                     self.resolved -= 1;
                     return Some(Popped::Record(entry.payload, entry.result?));
                 }
-                Segment::Records { open: 1.., .. } => return None,
-                Segment::Records { .. } => self.pass_segment(),
                 &mut Segment::Mark(_, mark) => {
                     self.pass_segment();
                     self.marks -= 1;
@@ -309,18 +402,21 @@ impl<P, R> Queue<P, R> {
     }
 
     /// What is kept of a record that has no result yet.
+    #[inline]
     pub fn pending(&self, ticket: Ticket) -> Option<&P> {
         let entry = self.entries.current(ticket.index, ticket.generation)?;
         entry.result.is_none().then_some(&entry.payload)
     }
 
     /// As [`pending`](Self::pending), to change.
+    #[inline]
     pub fn pending_mut(&mut self, ticket: Ticket) -> Option<&mut P> {
         let entry = self.entries.current_mut(ticket.index, ticket.generation)?;
         entry.result.is_none().then_some(&mut entry.payload)
     }
 
     /// The record in the place of this number, if it has no result yet.
+    #[inline]
     pub fn pending_at(&self, index: usize) -> Option<Ticket> {
         let index = u32::try_from(index).ok()?;
         let ticket = Ticket { index, generation: self.entries.generation(index) };
@@ -341,20 +437,26 @@ impl<P, R> Queue<P, R> {
     }
 }
 
+/// Puts a record at the end of a line.
+#[inline]
+fn push<P, R>(line: &mut Line, entries: &mut Slab<Entry<P, R>>, index: u32) {
+    if let Some(before) = entries.get_mut(line.push(index)) {
+        before.next = index;
+    }
+}
+
 /// A record's result comes to its segment, behind those that came before.
+#[inline]
 fn release<P, R>(
     entries: &mut Slab<Entry<P, R>>,
     segments: &mut VecDeque<Segment>,
     front: u64,
     index: u32,
 ) {
-    let Some(segment) = entries.get_mut(index).map(|entry| entry.segment) else { return };
-    let at = usize::try_from(segment - front).unwrap_or(usize::MAX);
-    let Some(Segment::Records { open, first, last }) = segments.get_mut(at) else { return };
+    let Some(entry) = entries.get_mut(index) else { return };
+    entry.next = NONE;
+    let at = usize::try_from(entry.segment - front).unwrap_or(usize::MAX);
+    let Some(Segment::Records { open, ready }) = segments.get_mut(at) else { return };
     *open -= 1;
-    let before = std::mem::replace(last, index);
-    match entries.get_mut(before) {
-        Some(before) if *first != NONE => before.next = index,
-        _ => *first = index,
-    }
+    push(ready, entries, index);
 }

@@ -74,8 +74,8 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
     }
 
     fn stored(&self, elements: Vec<(u64, StoredElement<I>)>) -> Stored<I> {
-        let Self { subtask, parallelism, next_number, watermark, .. } = *self;
-        Stored { subtask, parallelism, next_number, watermark, elements }
+        let Self { subtask, parallelism, watermark, .. } = *self;
+        Stored { subtask, parallelism, watermark, elements }
     }
 
     /// What has not gone out, in the order of the input.
@@ -144,8 +144,6 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
         };
         let same = pieces.iter().all(own);
         let watermark = pieces.iter().map(|piece| piece.watermark).min().flatten();
-        let next = pieces.iter().map(|piece| piece.next_number).max();
-        self.next_number = self.next_number.max(next.unwrap_or(0));
         self.watermark = watermark;
         let by_place = |piece: Stored<I>| {
             let subtask = piece.subtask;

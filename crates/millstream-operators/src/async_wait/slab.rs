@@ -33,7 +33,14 @@ impl<T> Slab<T> {
         Self { places: Vec::new(), free: NONE }
     }
 
+    /// The number of the place that the next value will be put in.
+    #[inline]
+    pub(super) const fn next_index(&self) -> usize {
+        if self.free == NONE { self.places.len() } else { self.free as usize }
+    }
+
     /// Puts a value in a free place; gives its number and its generation.
+    #[inline]
     pub(super) fn insert(&mut self, value: T) -> (u32, u32) {
         match self.places.get_mut(self.free as usize) {
             Some(place) => {
@@ -51,28 +58,39 @@ impl<T> Slab<T> {
     }
 
     /// What lies there.
+    #[inline]
     pub(super) fn get_mut(&mut self, index: u32) -> Option<&mut T> {
         self.places.get_mut(index as usize)?.value.as_mut()
     }
 
+    /// As [`get_mut`](Self::get_mut), to read.
+    #[inline]
+    pub(super) fn get(&self, index: u32) -> Option<&T> {
+        self.places.get(index as usize)?.value.as_ref()
+    }
+
     /// What lies there, if it is still what was put there with this generation.
+    #[inline]
     pub(super) fn current_mut(&mut self, index: u32, generation: u32) -> Option<&mut T> {
         let place = self.places.get_mut(index as usize)?;
         if place.generation == generation { place.value.as_mut() } else { None }
     }
 
     /// As [`current_mut`](Self::current_mut), to read.
+    #[inline]
     pub(super) fn current(&self, index: u32, generation: u32) -> Option<&T> {
         let place = self.places.get(index as usize)?;
         if place.generation == generation { place.value.as_ref() } else { None }
     }
 
     /// The generation of a place.
+    #[inline]
     pub(super) fn generation(&self, index: u32) -> u32 {
         self.places.get(index as usize).map_or(0, |place| place.generation)
     }
 
     /// Takes what lies there; the place is free.
+    #[inline]
     pub(super) fn remove(&mut self, index: u32) -> Option<T> {
         let place = self.places.get_mut(index as usize)?;
         let value = place.value.take()?;

@@ -2,14 +2,20 @@
 
 use serde::{Deserialize, Serialize};
 
-use millstream_core::{Stamped, Timestamp};
+use millstream_core::{Attempt, Stamped, Timestamp};
 
-/// Which call this is, for the outside: equal for the same record before and after a restore.
+/// Which record this is, for the outside: the same before and after a restore from a snapshot that
+/// it is in, and no other's.
+///
+/// The life of the job is part of it, since the records that come after a restore need not be those
+/// that came in the life before, nor in the same order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Admission {
-    /// The task that admitted the record first.
+    /// The life of the job's tasks in which the record was admitted first.
+    pub life: Attempt,
+    /// The task that admitted it.
     pub subtask: u32,
-    /// The number of the record among all that this task has admitted.
+    /// Its number among all that this task has admitted in that life.
     pub number: u64,
 }
 
@@ -27,8 +33,6 @@ pub enum StoredElement<I> {
 pub(super) struct Stored<I> {
     pub(super) subtask: u32,
     pub(super) parallelism: u32,
-    /// The number of the next record.
-    pub(super) next_number: u64,
     /// The newest watermark that had come.
     pub(super) watermark: Option<Timestamp>,
     /// With their places among all that the task stored.

@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use millstream_core::{Failure, KeyGroups, Mark, Record, Stamped, TaskInfo, Timestamp, describe};
+use millstream_core::{Attempt, KeyGroups, Mark, Record, Stamped, TaskInfo, Timestamp};
 
 use super::deadlines::Deadlines;
 use super::delays::Delays;
-use super::outcome::{Answer, CallError, Cause, DeadLetter, Out, Settled, Start, settled};
+use super::outcome::{DeadLetter, Out, Settled, Start};
 use super::policy::{Handlers, Limits};
 use super::queue::{Order, Popped, Queue, Ticket};
 use super::restore::State;
@@ -36,8 +36,9 @@ pub struct AsyncWait<I, R> {
     pub(super) subtask: u32,
     pub(super) parallelism: u32,
     pub(super) key_groups: KeyGroups,
+    life: Attempt,
     /// The number of the next record of this task.
-    pub(super) next_number: u64,
+    next_number: u64,
     pub(super) queue: Queue<Call<I>, Settled<R>>,
     pub(super) runs: Deadlines,
     pub(super) delays: Delays,
@@ -48,7 +49,7 @@ pub struct AsyncWait<I, R> {
     /// What has come and found no room, in order. Everything here stands in front of new input.
     pub(super) parked: VecDeque<Parked<I>>,
     /// What the records in the queue weigh together.
-    weight: usize,
+    pub(super) weight: usize,
     pub(super) ended: bool,
     /// The newest watermark that has come.
     pub(super) watermark: Option<Timestamp>,
@@ -79,8 +80,8 @@ pub(super) struct Call<I> {
     pub(super) at: Stamped<()>,
     pub(super) attempt: u32,
     /// A call is out.
-    out: bool,
-    weight: usize,
+    pub(super) out: bool,
+    pub(super) weight: usize,
 }
 
 impl<I: Record + Clone, R> AsyncWait<I, R> {
@@ -93,6 +94,7 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
             subtask: u32::try_from(task.subtask).unwrap_or(u32::MAX),
             parallelism: u32::try_from(task.parallelism).unwrap_or(u32::MAX),
             key_groups: task.key_groups,
+            life: task.attempt,
             keeps: limits.keeps_inputs || limits.retry.is_some(),
             limits,
             next_number: 0,
@@ -139,7 +141,7 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
     fn admission(&mut self) -> Admission {
         let number = self.next_number;
         self.next_number += 1;
-        Admission { subtask: self.subtask, number }
+        Admission { life: self.life, subtask: self.subtask, number }
     }
 
     fn queue_up(
@@ -171,6 +173,13 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
         matches!(self.limits.order, Order::KeyOrdered { .. })
     }
 
+    /// The place that the next record will lie in, a number below the capacity. Its call may use
+    /// it until the record is over, be it that the record never has to be in the queue.
+    #[inline]
+    pub fn next_place(&self) -> usize {
+        self.queue.next_index()
+    }
+
     /// The first call for a record that [finds room](Self::takes) is about to be made. If its
     /// answer does not [pass](Self::passes), the record [enters](Self::enter) with what this gives.
     #[inline]
@@ -181,22 +190,17 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
         (self.admission(), Kept { input: input_kept, weight })
     }
 
-    /// Whether an answer that has come at once may go out at once: nothing waits for it, and it is
-    /// the last one. The record is over then.
+    /// Whether the answer of a call that has [begun](Self::begin) may go out at once: nothing waits
+    /// for it, and it is the last one. The record is over then.
     #[inline]
-    pub fn passes(&mut self, answer: &R, handlers: &mut impl Handlers<I, R>) -> bool {
+    pub fn passes(&mut self) -> bool {
         let first = match self.limits.order {
             Order::Unordered => self.queue.marks() == 0 && self.queue.resolved() == 0,
             Order::Ordered | Order::KeyOrdered { .. } => self.queue.is_empty(),
         };
-        if !first || self.limits.weight.is_some() {
-            return false;
-        }
-        if self.limits.retry.is_some() && handlers.retries_results(answer) {
-            return false;
-        }
-        self.seen.completed += 1;
-        true
+        let passes = first && self.limits.retry.is_none() && self.limits.weight.is_none();
+        self.seen.completed += u64::from(passes);
+        passes
     }
 
     /// A record enters the queue whose first call has been made.
@@ -271,89 +275,6 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
         Some(Start { ticket, attempt, admission, input })
     }
 
-    /// The call that was started has not answered at once: its time counts from the next
-    /// [`look`](Self::look).
-    pub fn waits(&mut self, ticket: Ticket) {
-        self.runs.begin(ticket.index());
-    }
-
-    /// A call has answered. Ignored if another outcome of the record counts already, or if this was
-    /// not its last attempt.
-    ///
-    /// # Errors
-    ///
-    /// When the job is to fail because of it, or when a handler fails.
-    pub fn answered(
-        &mut self,
-        ticket: Ticket,
-        attempt: u32,
-        answer: Answer<R>,
-        handlers: &mut impl Handlers<I, R>,
-    ) -> Result<(), Failure> {
-        let Some(call) = self.queue.pending_mut(ticket) else { return Ok(()) };
-        if call.attempt != attempt || !call.out {
-            return Ok(());
-        }
-        call.out = false;
-        let record = call.admission.number;
-        let retry = self.limits.retry.as_ref().filter(|it| !self.ended && it.allows(attempt));
-        let again = retry.is_some()
-            && match &answer {
-                Answer::Results(results) => handlers.retries_results(results),
-                Answer::Failed(failure) => handlers.retries_error(failure),
-                Answer::Panicked(failure) => handlers.retries_panic(failure),
-            };
-        if let Some(retry) = retry.filter(|_| again) {
-            let delay = retry.delay(attempt, record);
-            self.runs.begin(ticket.index());
-            self.undated.push((ticket, delay));
-            return Ok(());
-        }
-        let (cause, failure) = match answer {
-            Answer::Results(results) => {
-                self.settle(ticket, Settled::Results(results));
-                return Ok(());
-            }
-            Answer::Failed(failure) => (Cause::Error(failure.to_string()), failure),
-            Answer::Panicked(failure) => (Cause::Panic(failure.to_string()), failure),
-        };
-        self.seen.failures += 1;
-        let input = self.queue.pending(ticket).and_then(|call| call.input.as_ref());
-        let verdict = handlers.on_error(input, &failure)?;
-        self.close(ticket, settled(verdict, cause, attempt), Some(failure))
-    }
-
-    /// What was decided about a record that has failed for good: its outcome, or why the job fails.
-    pub(super) fn close(
-        &mut self,
-        ticket: Ticket,
-        decided: Result<Settled<R>, Cause>,
-        failure: Option<Failure>,
-    ) -> Result<(), Failure> {
-        match decided {
-            Ok(outcome) => self.settle(ticket, outcome),
-            Err(cause) => return Err(self.fails(ticket, cause, failure)),
-        }
-        Ok(())
-    }
-
-    fn settle(&mut self, ticket: Ticket, outcome: Settled<R>) {
-        self.runs.end(ticket.index());
-        self.delays.end(ticket.index());
-        let _ = self.queue.resolve(ticket, outcome);
-    }
-
-    /// The error of a record that fails the job.
-    fn fails(&self, ticket: Ticket, cause: Cause, failure: Option<Failure>) -> Failure {
-        let call = self.queue.pending(ticket);
-        let text = call.and_then(|call| call.input.as_ref()).map(describe);
-        let failed = CallError::failure(call.map_or(0, |call| call.attempt), cause, failure);
-        match text {
-            Some(text) => failed.about_text(text),
-            None => failed,
-        }
-    }
-
     /// What goes out next.
     pub fn pop(&mut self) -> Option<Out<I, R>> {
         loop {
@@ -366,8 +287,9 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
                             self.seen.completed += 1;
                             return Some(Out::Results(call.at, results));
                         }
-                        (Settled::Dead(cause, attempts), Some(input)) => {
+                        (Settled::Dead(dead), Some(input)) => {
                             self.seen.dead_letters += 1;
+                            let (cause, attempts) = *dead;
                             let letter = DeadLetter { input, cause, attempts };
                             return Some(Out::DeadLetter(call.at.with(letter)));
                         }

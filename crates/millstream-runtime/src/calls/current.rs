@@ -4,13 +4,15 @@ use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::sync::Arc;
 
-use millstream_core::TaskInfo;
+use millstream_core::{Attempt, TaskInfo};
 use millstream_operators::async_wait::Admission;
 
 /// Which call this is, for the outside world: the key by which an outside system can tell that it
 /// has seen a request before.
 ///
-/// All calls for one record have the same, also after a restore; no two records have the same.
+/// All calls for one record have the same, also after a restore from a checkpoint that the record
+/// is in; no two records have the same. A record that came after the checkpoint is read anew, and
+/// its calls have a new one: what has to be told apart for longer needs a name in the record.
 ///
 /// # Examples
 ///
@@ -26,16 +28,19 @@ pub struct CallId {
     pub job: Arc<str>,
     /// The stage's name.
     pub stage: Arc<str>,
-    /// The task that admitted the record first.
+    /// The life of the job in which the record was admitted first.
+    pub life: Attempt,
+    /// The task that admitted it.
     pub subtask: u32,
-    /// The number of the record among all that this task has admitted.
+    /// Its number among all that this task has admitted in that life.
     pub number: u64,
 }
 
 impl fmt::Display for CallId {
-    /// `job/stage/subtask/number`.
+    /// `job/stage/life/subtask/number`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}/{}/{}", self.job, self.stage, self.subtask, self.number)
+        let Self { job, stage, life, subtask, number } = self;
+        write!(f, "{job}/{stage}/{life}/{subtask}/{number}")
     }
 }
 
@@ -47,10 +52,10 @@ thread_local! {
 /// The call that this code runs for: while it is created, and while it is polled. None elsewhere,
 /// and on other threads.
 pub fn call_id() -> Option<CallId> {
-    let Admission { subtask, number } = RECORD.get()?;
+    let Admission { life, subtask, number } = RECORD.get()?;
     TASK.with_borrow(|task| {
         let task = task.as_ref()?;
-        Some(CallId { job: task.job.clone(), stage: task.stage.clone(), subtask, number })
+        Some(CallId { job: task.job.clone(), stage: task.stage.clone(), life, subtask, number })
     })
 }
 

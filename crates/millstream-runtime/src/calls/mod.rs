@@ -10,4 +10,4 @@ pub use caller::Caller;
 pub use completer::{Answered, Completer};
 pub(crate) use current::CurrentTask;
 pub use current::{CallId, call_id};
-pub(crate) use slots::{Calls, Out, Polled};
+pub(crate) use slots::{Calls, Polled};

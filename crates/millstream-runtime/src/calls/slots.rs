@@ -14,10 +14,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use millstream_operators::async_wait::{Admission, Ticket};
+use millstream_operators::async_wait::Admission;
 
 use super::current::in_call;
-use super::woken::{CallWaker, Woken};
+use super::woken::{CallWaker, InTurn, Woken};
 use crate::panic::panic_message;
 
 /// What polling a call has led to.
@@ -27,50 +27,36 @@ pub(crate) enum Polled<T> {
     /// It will wake its place.
     Pending,
     /// It, or what should have created it, panicked with this message.
-    Panicked(String),
+    Panicked(Box<str>),
 }
 
-/// The calls of one task that are out.
+/// The calls of one task that are out, each in the place of its record.
 pub(crate) struct Calls<F> {
     slots: Vec<Slot<F>>,
-    /// Places without a call, the one to be used next last.
-    free: Vec<usize>,
-    /// Where the call of each ticket is, by the ticket's index.
-    place_of: Vec<usize>,
     woken: Arc<Woken>,
-    /// Places whose wake was taken over and not worked off, the next one last.
+    /// Places whose wake was taken over, of which so many were worked off.
     taken: Vec<usize>,
-}
-
-/// A call that is out, and in which place.
-#[derive(Clone, Copy)]
-pub(crate) struct Out(usize);
-
-/// Which attempt for which record a place holds.
-#[derive(Clone, Copy)]
-struct Held {
-    ticket: Ticket,
-    attempt: u32,
-    record: Admission,
+    done: usize,
 }
 
 struct Slot<F> {
     future: Pin<Box<Option<F>>>,
     wake: Arc<CallWaker>,
     waker: Waker,
-    held: Option<Held>,
+    /// Which record the call is for that is out; none if none is.
+    out: Option<Admission>,
 }
 
 impl<F> Slot<F> {
     fn new(place: usize, woken: &Arc<Woken>) -> Self {
         let wake = Arc::new(CallWaker::new(place, woken));
         let waker = Waker::from(wake.clone());
-        Self { future: Box::pin(None), wake, waker, held: None }
+        Self { future: Box::pin(None), wake, waker, out: None }
     }
 
     /// The call is over or given up; its future is dropped, which may panic.
     fn clear(&mut self) {
-        self.held = None;
+        self.out = None;
         let future = &mut self.future;
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| future.set(None))) {
             std::mem::forget(payload);
@@ -82,8 +68,7 @@ impl<F: Future> Slot<F> {
     /// Polls the call, after it has been created by `create` if that is given.
     #[inline]
     fn poll(&mut self, record: Admission, create: Option<impl FnOnce() -> F>) -> Polled<F::Output> {
-        let Self { future, wake, waker, .. } = self;
-        wake.clear();
+        let Self { future, waker, .. } = self;
         let polled = catch_unwind(AssertUnwindSafe(|| {
             in_call(record, || {
                 if let Some(create) = create {
@@ -102,7 +87,7 @@ impl<F: Future> Slot<F> {
             Ok(Some(Poll::Ready(answer))) => Polled::Ready(answer),
             Err(payload) => {
                 self.clear();
-                Polled::Panicked(panic_message(payload))
+                Polled::Panicked(panic_message(payload).into())
             }
         }
     }
@@ -110,107 +95,91 @@ impl<F: Future> Slot<F> {
 
 impl<F: Future> Calls<F> {
     pub(crate) fn new() -> Self {
-        Self {
-            slots: Vec::new(),
-            free: Vec::new(),
-            place_of: Vec::new(),
-            woken: Arc::new(Woken::new()),
-            taken: Vec::new(),
-        }
+        let woken = Arc::new(Woken::new());
+        Self { slots: Vec::new(), woken, taken: Vec::new(), done: 0 }
     }
 
-    /// Creates a call for a record and polls it. If it is out then, it is to be
-    /// [held](Self::hold).
+    /// The task's turn begins, and lasts until this is dropped.
+    pub(crate) fn begin_turn(&self) -> InTurn {
+        self.woken.begin_turn()
+    }
+
+    /// Creates the call for the record that lies, or would lie, in this place, and polls it. If it
+    /// is pending it is out, and the place is not to be used for another before it is over.
     #[inline]
     pub(crate) fn start(
         &mut self,
+        place: usize,
         record: Admission,
         create: impl FnOnce() -> F,
-    ) -> (Polled<F::Output>, Out) {
-        let place = match self.free.last() {
-            Some(place) => *place,
-            None => self.add_slot(),
+    ) -> Polled<F::Output> {
+        let slot = match self.slots.get_mut(place) {
+            Some(slot) => slot,
+            None => self.add_slots(place),
         };
-        let polled = self.slots[place].poll(record, Some(create));
+        // What was woken before was another call.
+        slot.wake.clear();
+        let polled = slot.poll(record, Some(create));
         if matches!(polled, Polled::Pending) {
-            self.free.pop();
+            slot.out = Some(record);
         }
-        (polled, Out(place))
+        polled
     }
 
     #[cold]
-    fn add_slot(&mut self) -> usize {
-        let place = self.slots.len();
-        self.slots.push(Slot::new(place, &self.woken));
-        self.free.push(place);
-        place
+    fn add_slots(&mut self, place: usize) -> &mut Slot<F> {
+        let new = self.slots.len()..=place;
+        self.slots.extend(new.map(|place| Slot::new(place, &self.woken)));
+        &mut self.slots[place]
     }
 
-    /// This call is out, and belongs to a ticket.
+    /// Polls the next call that has been woken, and says in which place it is. None if there is no
+    /// further one.
     #[inline]
-    pub(crate) fn hold(&mut self, out: Out, ticket: Ticket, attempt: u32, record: Admission) {
-        let Out(place) = out;
-        if self.place_of.len() <= ticket.index() {
-            self.place_of.resize(ticket.index() + 1, usize::MAX);
-        }
-        self.place_of[ticket.index()] = place;
-        self.slots[place].held = Some(Held { ticket, attempt, record });
-    }
-
-    /// Polls the next call that has been woken. None if there is no further one.
-    #[inline]
-    pub(crate) fn poll_next(&mut self) -> Option<(Ticket, u32, Polled<F::Output>)> {
+    pub(crate) fn poll_next(&mut self) -> Option<(usize, Polled<F::Output>)> {
         loop {
-            if self.taken.is_empty() {
+            let Some(&place) = self.taken.get(self.done) else {
+                self.taken.clear();
+                self.done = 0;
                 self.woken.take(&mut self.taken);
-                self.taken.reverse();
-            }
-            let place = self.taken.pop()?;
-            if let Some(polled) = self.poll_place(place) {
-                return Some(polled);
+                if self.taken.is_empty() {
+                    return None;
+                }
+                continue;
+            };
+            self.done += 1;
+            if let Some(polled) = self.poll_woken(place) {
+                return Some((place, polled));
             }
         }
     }
 
-    /// Polls the call of a ticket if it has been woken.
-    pub(crate) fn poll_woken(&mut self, of: Ticket) -> Option<(u32, Polled<F::Output>)> {
-        let place = self.place_of(of)?;
-        self.poll_place(place).map(|(_, attempt, polled)| (attempt, polled))
-    }
-
+    /// Polls the call in this place if it has been woken.
     #[inline]
-    fn poll_place(&mut self, place: usize) -> Option<(Ticket, u32, Polled<F::Output>)> {
+    pub(crate) fn poll_woken(&mut self, place: usize) -> Option<Polled<F::Output>> {
         let slot = self.slots.get_mut(place)?;
-        let Held { ticket, attempt, record } = slot.held?;
+        let record = slot.out?;
         if !slot.wake.clear() {
             return None;
         }
         let polled = slot.poll(record, None::<fn() -> F>);
         if !matches!(polled, Polled::Pending) {
-            slot.held = None;
-            self.free.push(place);
+            slot.out = None;
         }
-        Some((ticket, attempt, polled))
+        Some(polled)
     }
 
-    fn place_of(&self, of: Ticket) -> Option<usize> {
-        let place = *self.place_of.get(of.index())?;
-        let held = self.slots.get(place)?.held?;
-        (held.ticket == of).then_some(place)
-    }
-
-    /// Drops the call of a ticket.
-    pub(crate) fn cancel(&mut self, of: Ticket) {
-        if let Some(place) = self.place_of(of) {
-            self.slots[place].clear();
-            self.free.push(place);
+    /// Drops the call in this place.
+    pub(crate) fn cancel(&mut self, place: usize) {
+        if let Some(slot) = self.slots.get_mut(place) {
+            slot.clear();
         }
     }
 
     /// The task is about to sleep until a call, or something else, wakes it. False if a call has
     /// been woken: it must not.
     pub(crate) fn rest(&self, waker: &Waker) -> bool {
-        self.taken.is_empty() && self.woken.rest(waker)
+        self.done == self.taken.len() && self.woken.rest(waker)
     }
 }
 

@@ -1,16 +1,29 @@
 //! Which calls have been woken, in the order of their wakes; written from any thread.
+//!
+//! # Two lists
+//!
+//! Most wakes come from the thread of the task while it has its turn: a call wakes itself, or
+//! another one. Nobody else can see these, so they go to a list of the thread, which costs a few
+//! plain stores. All others go to a list behind a lock, and the first of them wakes the task if it
+//! sleeps. Each call has a flag for each list, so that it stands in each at most once; one that
+//! stands in both is polled once, since the poll takes both flags back.
 
+use std::cell::{Cell, RefCell};
 use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Wake, Waker};
 
-/// The calls of one task that have been woken and not polled since.
+/// The calls of one task that have been woken from outside its turn and not polled since.
 ///
 /// While the task has its turn a wake is only written down. The task asks at the end of its turn
 /// whether there is something ([`rest`](Self::rest)); from then on the first wake wakes it, once.
 /// Both happen under one lock, so that no wake falls between the question and the rest.
-pub(super) struct Woken(Mutex<List>);
+pub(super) struct Woken {
+    list: Mutex<List>,
+    /// The list is not empty. Saves taking the lock; the lock decides.
+    some: AtomicBool,
+}
 
 struct List {
     places: Vec<usize>,
@@ -18,22 +31,78 @@ struct List {
     sleeper: Option<Waker>,
 }
 
+thread_local! {
+    /// Whose turn it is on this thread: the address of its [`Woken`], or zero.
+    static TURN_OF: Cell<usize> = const { Cell::new(0) };
+    /// Its calls that have been woken in this turn.
+    static HERE: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A task has its turn on this thread for as long as this lives.
+pub(crate) struct InTurn {
+    woken: Arc<Woken>,
+    /// Whose turn it was before, and what it had in its list: a call may run a dataflow of its own.
+    before: (usize, Vec<usize>),
+}
+
+impl Drop for InTurn {
+    /// What has been woken and not polled waits for the next turn.
+    fn drop(&mut self) {
+        let (turn_of, here) = mem::take(&mut self.before);
+        TURN_OF.set(turn_of);
+        let mut left = HERE.replace(here);
+        if !left.is_empty() {
+            self.woken.add(|places| places.append(&mut left));
+        }
+    }
+}
+
+fn address(woken: &Arc<Woken>) -> usize {
+    Arc::as_ptr(woken).addr()
+}
+
 impl Woken {
     pub(super) const fn new() -> Self {
-        Self(Mutex::new(List { places: Vec::new(), sleeper: None }))
+        let list = List { places: Vec::new(), sleeper: None };
+        Self { list: Mutex::new(list), some: AtomicBool::new(false) }
     }
 
     fn list(&self) -> MutexGuard<'_, List> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The task is awake. Puts what has been woken behind `places`, which keeps its memory.
-    pub(super) fn take(&self, places: &mut Vec<usize>) {
+    /// A turn of the task begins: it is awake.
+    pub(super) fn begin_turn(self: &Arc<Self>) -> InTurn {
+        self.list().sleeper = None;
+        let before = (TURN_OF.replace(address(self)), HERE.take());
+        InTurn { woken: self.clone(), before }
+    }
+
+    /// Something is added to the list; the task is woken if it sleeps.
+    fn add(&self, to: impl FnOnce(&mut Vec<usize>)) {
         let mut list = self.list();
-        list.sleeper = None;
-        if places.is_empty() {
-            mem::swap(places, &mut list.places);
-        } else {
+        to(&mut list.places);
+        self.some.store(true, Ordering::Relaxed);
+        let sleeper = list.sleeper.take();
+        drop(list);
+        if let Some(sleeper) = sleeper {
+            sleeper.wake();
+        }
+    }
+
+    /// Puts what has been woken behind `places`, which keeps its memory.
+    #[inline]
+    pub(super) fn take(&self, places: &mut Vec<usize>) {
+        HERE.with_borrow_mut(|here| {
+            if places.is_empty() {
+                mem::swap(places, here);
+            } else {
+                places.append(here);
+            }
+        });
+        if self.some.load(Ordering::Relaxed) {
+            let mut list = self.list();
+            self.some.store(false, Ordering::Relaxed);
             places.append(&mut list.places);
         }
     }
@@ -41,7 +110,7 @@ impl Woken {
     /// The task is about to sleep. False if something has been woken: it must not.
     pub(super) fn rest(&self, waker: &Waker) -> bool {
         let mut list = self.list();
-        let empty = list.places.is_empty();
+        let empty = list.places.is_empty() && HERE.with_borrow(Vec::is_empty);
         if empty {
             match &mut list.sleeper {
                 Some(sleeper) => sleeper.clone_from(waker),
@@ -57,18 +126,35 @@ impl Woken {
 pub(super) struct CallWaker {
     place: usize,
     woken: Arc<Woken>,
-    /// It stands in the list.
+    /// It stands in the list of the thread; of no meaning to other threads.
+    here: AtomicBool,
+    /// It stands in the list behind the lock.
     listed: AtomicBool,
 }
 
 impl CallWaker {
     pub(super) fn new(place: usize, woken: &Arc<Woken>) -> Self {
-        Self { place, woken: woken.clone(), listed: AtomicBool::new(false) }
+        let (here, listed) = (AtomicBool::new(false), AtomicBool::new(false));
+        Self { place, woken: woken.clone(), here, listed }
     }
 
     /// Its call is about to be polled: a wake from here on counts anew. Whether there was one.
+    #[inline]
     pub(super) fn clear(&self) -> bool {
-        self.listed.load(Ordering::Relaxed) && self.listed.swap(false, Ordering::AcqRel)
+        let here = self.here.load(Ordering::Relaxed);
+        self.here.store(false, Ordering::Relaxed);
+        // What a waker wrote before it woke is seen by the poll: it is this swap that says so.
+        let listed =
+            self.listed.load(Ordering::Relaxed) && self.listed.swap(false, Ordering::AcqRel);
+        here || listed
+    }
+
+    /// Wakes from outside the task's turn.
+    fn list(&self) {
+        if self.listed.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        self.woken.add(|places| places.push(self.place));
     }
 }
 
@@ -77,16 +163,14 @@ impl Wake for CallWaker {
         self.wake_by_ref();
     }
 
+    #[inline]
     fn wake_by_ref(self: &Arc<Self>) {
-        if self.listed.swap(true, Ordering::AcqRel) {
-            return;
+        if TURN_OF.get() != address(&self.woken) {
+            return self.list();
         }
-        let mut list = self.woken.list();
-        list.places.push(self.place);
-        let sleeper = list.sleeper.take();
-        drop(list);
-        if let Some(sleeper) = sleeper {
-            sleeper.wake();
+        if !self.here.load(Ordering::Relaxed) {
+            self.here.store(true, Ordering::Relaxed);
+            HERE.with_borrow_mut(|here| here.push(self.place));
         }
     }
 }

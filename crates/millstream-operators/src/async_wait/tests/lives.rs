@@ -1,13 +1,13 @@
 //! However often a stage of calls dies and comes back, the same goes out: nothing lost, nothing
 //! twice, and only what had not gone out is called again, in order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
-use millstream_core::{KeyGroups, KeyHash};
+use millstream_core::{Attempt, KeyGroups, KeyHash, TaskInfo};
 
-use super::super::{Limits, Order};
+use super::super::{Admission, Limits, Order};
 use super::notation::{Stone, stored};
 use super::rig::Rig;
 use super::settings::{limits, task};
@@ -60,18 +60,24 @@ struct Life {
     fed: i64,
     /// What is to be called in this life.
     due: Vec<i64>,
+    names: BTreeMap<i64, Admission>,
+    /// How many lives there were before.
+    lives: u32,
     sent: Vec<String>,
 }
 
-fn rig(limits: &Limits) -> Rig {
-    let mut rig = Rig::new(limits.clone(), rules());
+fn rig(limits: &Limits, life: u32) -> Rig {
+    let info = TaskInfo { attempt: Attempt::new(life), ..task(0, 1) };
+    let mut rig = Rig::of(limits.clone(), rules(), &info);
     rig.at_once = |value, _| (value % 7 == 3).then(|| answer(value, gives(value)));
     rig
 }
 
 impl Life {
     fn new(limits: Limits, mortal: bool) -> Self {
-        Self { rig: rig(&limits), limits, mortal, fed: 0, due: Vec::new(), sent: Vec::new() }
+        let rig = rig(&limits, 0);
+        let (due, names, sent) = (Vec::new(), BTreeMap::new(), Vec::new());
+        Self { rig, limits, mortal, fed: 0, due, names, lives: 0, sent }
     }
 
     fn step(&mut self, op: Op) {
@@ -97,14 +103,18 @@ impl Life {
         }
         self.assert_called_in_order();
         assert!(self.rig.failure.is_none());
-        // The number of a call follows from what has come, in each life.
-        let number = |value: i64| value.unsigned_abs() - 1;
-        assert!(self.rig.calls.iter().all(|it| it.admission.number == number(it.value)));
+        // A record has one name in all lives, and no other has it.
+        for call in &self.rig.calls {
+            assert_eq!(*self.names.entry(call.value).or_insert(call.admission), call.admission);
+        }
+        let names: BTreeSet<_> = self.names.values().collect();
+        assert_eq!(names.len(), self.names.len());
     }
 
     fn come_back(&mut self, state: &[Stone]) {
         self.sent.extend(self.rig.sent());
-        self.rig = rig(&self.limits);
+        self.lives += 1;
+        self.rig = rig(&self.limits, self.lives);
         self.rig.restore(state);
         self.due = records(&stored(state));
         // Nothing is forgotten: only what has gone out since is missing.

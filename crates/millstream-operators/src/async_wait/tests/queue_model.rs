@@ -280,6 +280,31 @@ impl Pair {
         self.over.push(ticket);
     }
 
+    /// A result comes that need not be put down if it goes out next.
+    fn take_next(&mut self, argument: u8) {
+        if self.running.is_empty() {
+            return;
+        }
+        let at = usize::from(argument) % self.running.len();
+        let (ticket, id) = self.running[at];
+        let mut after = self.model.clone();
+        after.resolve(id, self.results + 1);
+        let next = after.next().map(|at| after.items[at]);
+        let goes = self.model.next().is_none()
+            && matches!(next, Some(Item::Record { id: of, .. }) if of == id);
+        assert_eq!(self.queue.take_next(ticket.index()), goes.then_some(id));
+        if goes {
+            self.results += 1;
+            assert_eq!(after.pop(), Some(Popped::Record(id, self.results)));
+            self.model = after;
+            self.running.remove(at);
+            self.over.push(ticket);
+            assert!(self.gone.insert(id), "{id} went out twice");
+        } else {
+            self.resolve(argument);
+        }
+    }
+
     /// A second outcome changes nothing, for a record that has gone neither.
     fn resolve_again(&mut self, argument: u8) {
         if self.over.is_empty() {
@@ -305,7 +330,8 @@ impl Pair {
         match operation % 16 {
             0..=4 => self.admit(argument),
             5..=6 => self.mark(argument),
-            7..=10 => self.resolve(argument),
+            7..=8 => self.resolve(argument),
+            9..=10 => self.take_next(argument),
             11 => self.begin(),
             12 => self.resolve_again(argument),
             13..=14 => drop(self.pop()),

@@ -232,7 +232,7 @@ impl Rig {
     fn pass(&mut self) -> Result<(), Failure> {
         for (ticket, attempt, answer) in std::mem::take(&mut self.reported) {
             self.open.retain(|call| (call.ticket(), call.attempt) != (ticket, attempt));
-            self.wait.answered(ticket, attempt, answer, &mut self.rules)?;
+            self.answered(ticket, attempt, answer)?;
         }
         let now = moment(self.now);
         self.wait.look(now);
@@ -248,6 +248,26 @@ impl Rig {
         }
         while self.take_offered() {}
         Ok(())
+    }
+
+    /// Results that may go out at once do.
+    fn answered(
+        &mut self,
+        ticket: Ticket,
+        attempt: u32,
+        answer: Answer<Results>,
+    ) -> Result<(), Failure> {
+        let place = ticket.index();
+        match answer {
+            Answer::Results(results)
+                if self.wait.call_at(place) == Some((ticket, attempt))
+                    && let Some(at) = self.wait.lets_pass(place) =>
+            {
+                self.sent.extend(shown(Out::Results(at, results)));
+                Ok(())
+            }
+            answer => self.wait.answered(ticket, attempt, answer, &mut self.rules),
+        }
     }
 
     fn take_offered(&mut self) -> bool {
@@ -277,14 +297,16 @@ impl Rig {
         let (admission, kept) = self.wait.begin(&value, &self.rules);
         let mut answer = (self.at_once)(value, 1);
         if let Some(Answer::Results(results)) = answer {
-            if self.wait.passes(&results, &mut self.rules) {
+            if self.wait.passes() {
                 let call = Call { value, attempt: 1, at: self.now, admission, ticket: None };
                 self.calls.push(call);
                 return self.sent.extend(shown(Out::Results(at, results)));
             }
             answer = Some(Answer::Results(results));
         }
+        let place = self.wait.next_place();
         let ticket = self.wait.enter(admission, at, kept);
+        assert_eq!(ticket.index(), place);
         self.called_out(value, 1, admission, ticket, answer);
     }
 

@@ -1,6 +1,8 @@
 //! What is stored, and that a restored task calls it again, in order, before anything new.
 
-use millstream_core::{Failure, KeyGroups, KeyHash};
+use std::collections::BTreeSet;
+
+use millstream_core::{Attempt, Failure, KeyGroups, KeyHash, TaskInfo};
 
 use super::super::{Admission, Limits, Retry};
 use super::notation::{Stone, stored};
@@ -201,12 +203,39 @@ fn a_call_has_the_same_name_after_a_restore_and_new_ones_have_new_names() {
     first.feed("1, 2, 3, 4");
     first.complete(1, [10]);
     let state = first.barrier(1);
-    let mut rig = Rig::of(ordered(9), Rules::default(), &task(1, 2));
+    let next_life = TaskInfo { attempt: Attempt::new(2), ..task(1, 2) };
+    let mut rig = Rig::of(ordered(9), Rules::default(), &next_life);
     rig.restore(&state);
     rig.feed("5");
     let names: Vec<_> = rig.calls.iter().map(|call| (call.value, call.admission)).collect();
-    let name = |number| Admission { subtask: 1, number };
-    assert_eq!(names, [(2, name(1)), (3, name(2)), (4, name(3)), (5, name(4))]);
+    let name = |life, number| Admission { life: Attempt::new(life), subtask: 1, number };
+    assert_eq!(names, [(2, name(1, 1)), (3, name(1, 2)), (4, name(1, 3)), (5, name(2, 0))]);
+}
+
+#[test]
+fn no_two_records_have_one_name_after_one_task_has_become_two_again() {
+    let mut lives = 0;
+    let mut life = |subtask, parallelism| {
+        lives += 1;
+        let info = TaskInfo { attempt: Attempt::new(lives), ..task(subtask, parallelism) };
+        Rig::of(ordered(9), Rules::default(), &info)
+    };
+    let mut two = [life(0, 2), life(1, 2)];
+    two[0].feed("1, 2");
+    two[1].feed("3, 4");
+    let both: Vec<_> = two.iter_mut().flat_map(|rig| rig.barrier(1)).collect();
+    let mut one = life(0, 1);
+    one.restore(&both);
+    one.feed("5, 6");
+    let state = one.barrier(2);
+    let mut again = [life(0, 2), life(1, 2)];
+    again[0].restore(&state);
+    again[1].restore(&[]);
+    again[0].feed("7");
+    again[1].feed("8, 9");
+    let calls = again.iter().flat_map(|rig| &rig.calls);
+    let names: BTreeSet<_> = calls.map(|call| call.admission).collect();
+    assert_eq!(names.len(), 9);
 }
 
 #[test]

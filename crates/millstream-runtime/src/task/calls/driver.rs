@@ -2,9 +2,9 @@
 
 use millstream_core::{Failure, Mark, Moment, Stamped};
 use millstream_operators::Effects;
-use millstream_operators::async_wait::{Admission, Answer, AsyncWait, Out, Start, Ticket};
+use millstream_operators::async_wait::{Answer, AsyncWait, Out, Start};
 
-use crate::calls::{self, Caller, Calls, Polled};
+use crate::calls::{Caller, Calls, Polled};
 
 /// What a task of calls has once it is open.
 pub(super) struct Driver<C: Caller> {
@@ -32,42 +32,37 @@ impl<C: Caller> Driver<C> {
         }
         let at = record.with(());
         let (admission, kept) = wait.begin(&record.value, caller);
-        let (polled, out) = calls.start(admission, || caller.call(record.value));
+        let polled = calls.start(wait.next_place(), admission, || caller.call(record.value));
         let polled = match polled {
-            Polled::Ready(Ok(answer)) if wait.passes(&answer, caller) => {
+            Polled::Ready(Ok(answer)) if wait.passes() => {
                 caller.emit(at, answer, effects);
                 return Ok(());
             }
             polled => polled,
         };
         let ticket = wait.enter(admission, at, kept);
-        self.started((ticket, 1, admission), polled, out)
+        if matches!(polled, Polled::Pending) {
+            wait.waits(ticket);
+            return Ok(());
+        }
+        self.file(ticket.index(), polled)
     }
 
     /// Makes a call for a record that is in the queue.
-    fn start(&mut self, start: Start<C::In>) -> Result<(), Failure> {
-        let Self { calls, caller, .. } = self;
-        let Start { ticket, attempt, admission, input } = start;
-        let (polled, out) = calls.start(admission, || caller.call(input));
-        self.started((ticket, attempt, admission), polled, out)
-    }
-
-    /// A call was made: files its answer, if that has come at once; else it is out.
     #[inline]
-    fn started(
-        &mut self,
-        (ticket, attempt, admission): (Ticket, u32, Admission),
-        polled: Polled<Result<C::Answer, Failure>>,
-        out: calls::Out,
-    ) -> Result<(), Failure> {
+    fn start(&mut self, start: Start<C::In>) -> Result<(), Failure> {
+        let Self { calls, caller, wait, .. } = self;
+        let Start { ticket, admission, input, .. } = start;
+        let polled = calls.start(ticket.index(), admission, || caller.call(input));
         if matches!(polled, Polled::Pending) {
-            self.wait.waits(ticket);
-            self.calls.hold(out, ticket, attempt, admission);
+            wait.waits(ticket);
+            return Ok(());
         }
-        self.file((ticket, attempt), polled)
+        self.file(ticket.index(), polled)
     }
 
     /// Makes the next call whose turn has come without a new record. Whether there was one.
+    #[inline]
     pub(super) fn start_next(&mut self) -> Result<bool, Failure> {
         let Some(start) = self.wait.next_start(&self.caller) else { return Ok(false) };
         self.start(start)?;
@@ -77,38 +72,53 @@ impl<C: Caller> Driver<C> {
     /// Polls the next call that has been woken. Whether there was one.
     #[inline]
     pub(super) fn poll_next(&mut self) -> Result<bool, Failure> {
-        let Some((ticket, attempt, answer)) = self.calls.poll_next() else { return Ok(false) };
-        self.file((ticket, attempt), answer)?;
+        let Some((place, polled)) = self.calls.poll_next() else { return Ok(false) };
+        self.file(place, polled)?;
         Ok(true)
     }
 
     /// Gives up records whose time is over at `now`. An answer that was there before counts.
     pub(super) fn expire(&mut self, now: Moment) -> Result<(), Failure> {
         while let Some(ticket) = self.wait.next_expired(now) {
-            if let Some((attempt, answer)) = self.calls.poll_woken(ticket) {
-                self.file((ticket, attempt), answer)?;
+            if let Some(polled) = self.calls.poll_woken(ticket.index()) {
+                self.file(ticket.index(), polled)?;
             }
             if self.wait.next_expired(now) == Some(ticket) {
                 self.wait.timed_out(ticket, &mut self.caller)?;
-                self.calls.cancel(ticket);
+                self.calls.cancel(ticket.index());
             }
         }
         Ok(())
     }
 
-    /// Files what a call has given, if it has.
+    /// Files what the call in this place has given, if it has.
     #[inline]
     fn file(
         &mut self,
-        (ticket, attempt): (Ticket, u32),
+        place: usize,
         polled: Polled<Result<C::Answer, Failure>>,
     ) -> Result<(), Failure> {
+        let Self { caller, wait, effects, .. } = self;
         let answer = match polled {
             Polled::Pending => return Ok(()),
-            Polled::Ready(Ok(results)) => Answer::Results(results),
+            Polled::Ready(Ok(results)) => {
+                if !effects.is_full()
+                    && let Some(at) = wait.lets_pass(place)
+                {
+                    caller.emit(at, results, effects);
+                    return Ok(());
+                }
+                Answer::Results(results)
+            }
             Polled::Ready(Err(failure)) => Answer::Failed(failure),
-            Polled::Panicked(message) => Answer::Panicked(Failure::new(message)),
+            Polled::Panicked(message) => Answer::Panicked(Failure::new(String::from(message))),
         };
+        self.file_behind(place, answer)
+    }
+
+    /// Files an answer that cannot go out at once.
+    fn file_behind(&mut self, place: usize, answer: Answer<C::Answer>) -> Result<(), Failure> {
+        let Some((ticket, attempt)) = self.wait.call_at(place) else { return Ok(()) };
         self.wait.answered(ticket, attempt, answer, &mut self.caller)
     }
 

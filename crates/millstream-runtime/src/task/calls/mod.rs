@@ -120,6 +120,7 @@ impl<C: Caller> Logic for CallsLogic<C> {
     ) -> Result<After, Failure> {
         let State::Running(running) = &mut self.state else { return Ok(After::Ended) };
         let _current = CurrentTask::enter(&self.info);
+        let _turn = running.driver.calls.begin_turn();
         running.work(inbox, turn)
     }
 

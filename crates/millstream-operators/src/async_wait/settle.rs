@@ -1,0 +1,115 @@
+//! What an answer leads to: another call, a result, what stands in its place, or a failed job.
+
+use millstream_core::{Failure, Record, Stamped, describe};
+
+use super::outcome::{Answer, CallError, Cause, Settled, settled};
+use super::policy::Handlers;
+use super::queue::Ticket;
+use super::wait::AsyncWait;
+
+impl<I: Record + Clone, R> AsyncWait<I, R> {
+    /// The call that was started has not answered at once: its time counts from the next
+    /// [`look`](Self::look).
+    pub fn waits(&mut self, ticket: Ticket) {
+        self.runs.begin(ticket.index());
+    }
+
+    /// The call that is out for the record in this place, and which of the record's calls it is.
+    #[inline]
+    pub fn call_at(&self, place: usize) -> Option<(Ticket, u32)> {
+        let ticket = self.queue.pending_at(place)?;
+        let call = self.queue.pending(ticket)?;
+        call.out.then_some((ticket, call.attempt))
+    }
+
+    /// Whether the answer of the call in this place may go out at once, as one that
+    /// [passes](Self::passes). The record is over then; gives its time.
+    #[inline]
+    pub fn lets_pass(&mut self, place: usize) -> Option<Stamped<()>> {
+        if self.limits.retry.is_some() {
+            return None;
+        }
+        let call = self.queue.take_next(place)?;
+        self.runs.end(place);
+        self.weight -= call.weight;
+        self.seen.completed += 1;
+        Some(call.at)
+    }
+
+    /// A call has answered. Ignored if another outcome of the record counts already, or if this was
+    /// not its last attempt.
+    ///
+    /// # Errors
+    ///
+    /// When the job is to fail because of it, or when a handler fails.
+    pub fn answered(
+        &mut self,
+        ticket: Ticket,
+        attempt: u32,
+        answer: Answer<R>,
+        handlers: &mut impl Handlers<I, R>,
+    ) -> Result<(), Failure> {
+        let Some(call) = self.queue.pending_mut(ticket) else { return Ok(()) };
+        if call.attempt != attempt || !call.out {
+            return Ok(());
+        }
+        call.out = false;
+        let record = call.admission.number;
+        let retry = self.limits.retry.as_ref().filter(|it| !self.ended && it.allows(attempt));
+        let again = retry.is_some()
+            && match &answer {
+                Answer::Results(results) => handlers.retries_results(results),
+                Answer::Failed(failure) => handlers.retries_error(failure),
+                Answer::Panicked(failure) => handlers.retries_panic(failure),
+            };
+        if let Some(retry) = retry.filter(|_| again) {
+            let delay = retry.delay(attempt, record);
+            self.runs.begin(ticket.index());
+            self.undated.push((ticket, delay));
+            return Ok(());
+        }
+        let (cause, failure) = match answer {
+            Answer::Results(results) => {
+                self.settle(ticket, Settled::Results(results));
+                return Ok(());
+            }
+            Answer::Failed(failure) => (Cause::Error(failure.to_string()), failure),
+            Answer::Panicked(failure) => (Cause::Panic(failure.to_string()), failure),
+        };
+        self.seen.failures += 1;
+        let input = self.queue.pending(ticket).and_then(|call| call.input.as_ref());
+        let verdict = handlers.on_error(input, &failure)?;
+        self.close(ticket, settled(verdict, cause, attempt), Some(failure))
+    }
+
+    /// What was decided about a record that has failed for good: its outcome, or why the job fails.
+    pub(super) fn close(
+        &mut self,
+        ticket: Ticket,
+        decided: Result<Settled<R>, Cause>,
+        failure: Option<Failure>,
+    ) -> Result<(), Failure> {
+        match decided {
+            Ok(outcome) => self.settle(ticket, outcome),
+            Err(cause) => return Err(self.fails(ticket, cause, failure)),
+        }
+        Ok(())
+    }
+
+    fn settle(&mut self, ticket: Ticket, outcome: Settled<R>) {
+        self.runs.end(ticket.index());
+        self.delays.end(ticket.index());
+        let _ = self.queue.resolve(ticket, outcome);
+    }
+
+    /// The error of a record that fails the job.
+    fn fails(&self, ticket: Ticket, cause: Cause, failure: Option<Failure>) -> Failure {
+        let call = self.queue.pending(ticket);
+        let text = call.and_then(|call| call.input.as_ref()).map(describe);
+        let failed = CallError::failure(call.map_or(0, |call| call.attempt), cause, failure);
+        match text {
+            Some(text) => failed.about_text(text),
+            None => failed,
+        }
+    }
+}
