@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use millstream::{AsyncWait, Dataflow, Source};
+use millstream::{AsyncWait, Dataflow, Failure, Source};
 use millstream_bench_workload::{
     CALLS_MAX, KEYS, Outcome, RoundRequest, SLEEPING_CALLS_MAX, SideError, Workload,
     called_at_once, called_with_sleep, called_with_yield, share,
@@ -52,7 +52,7 @@ impl<C> Calls<C> {
 impl<C, F> Workload for Calls<C>
 where
     C: Fn(u64) -> F + Copy + Send + 'static,
-    F: Future<Output = u64> + 'static,
+    F: Future<Output = Result<u64, Failure>> + 'static,
 {
     fn name(&self) -> &'static str {
         self.name
@@ -62,7 +62,7 @@ where
         let (call, total) = (self.call, Total::default());
         let flow = Dataflow::new(self.name);
         flow.source("numbers", numbers(request))
-            .async_wait("call", self.wait.clone(), move |x| async move { Ok(call(x).await) })
+            .async_wait("call", self.wait.clone(), call)
             .sink("sum", Sums::new(&total, |value: u64| value));
         super::finish(flow, request)?;
         Ok(total.outcome())
@@ -83,7 +83,7 @@ impl Workload for KeyedCalls {
         let wait = Wait::key_ordered().capacity(CALLS_MAX);
         flow.source("numbers", numbers(request))
             .key_by(|x| x % u64::from(KEYS))
-            .async_wait("call", wait, |x| async move { Ok(called_with_yield(x).await) })
+            .async_wait("call", wait, called_with_yield)
             .sink("sum", Sums::new(&total, |value: u64| value));
         super::finish(flow, request)?;
         Ok(total.outcome())

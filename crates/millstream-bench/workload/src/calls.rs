@@ -16,30 +16,43 @@ pub const SLEEPING_CALLS_MAX: usize = 1_000;
 /// How long a call sleeps.
 const SLEEP: Duration = Duration::from_millis(1);
 
-/// A call that is ready when it is polled first.
+/// A call that is ready when it is polled first. As all calls to an outside system it may fail; the
+/// error is what each side takes.
+///
+/// # Errors
+///
+/// None.
 #[inline(never)]
-pub async fn called_at_once(x: u64) -> u64 {
-    doubled(black_box(x))
+pub async fn called_at_once<E>(x: u64) -> Result<u64, E> {
+    Ok(doubled(black_box(x)))
 }
 
 /// A call that is pending once, and has asked by then to be polled again.
+///
+/// # Errors
+///
+/// None.
 #[inline(never)]
-pub async fn called_with_yield(x: u64) -> u64 {
+pub async fn called_with_yield<E>(x: u64) -> Result<u64, E> {
     let x = black_box(x);
     Yield::default().await;
-    doubled(x)
+    Ok(doubled(x))
 }
 
 /// A call that takes a millisecond. `sleep` makes the sleep, so that nothing but the two sides
 /// depends on a runtime.
+///
+/// # Errors
+///
+/// None.
 #[inline(never)]
-pub async fn called_with_sleep<S: Future<Output = ()>>(
+pub async fn called_with_sleep<S: Future<Output = ()>, E>(
     x: u64,
     sleep: impl FnOnce(Duration) -> S,
-) -> u64 {
+) -> Result<u64, E> {
     let x = black_box(x);
     sleep(SLEEP).await;
-    doubled(x)
+    Ok(doubled(x))
 }
 
 /// Pending once.
@@ -64,6 +77,7 @@ impl Future for Yield {
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
+    use std::convert::Infallible;
     use std::future::{pending, ready};
     use std::pin::pin;
     use std::sync::Arc;
@@ -71,6 +85,8 @@ mod tests {
     use std::task::{Wake, Waker};
 
     use super::*;
+
+    type Answer = Result<u64, Infallible>;
 
     #[derive(Default)]
     struct Wakes(AtomicU32);
@@ -82,7 +98,7 @@ mod tests {
     }
 
     /// What each poll gave until the call was ready, at most three, and how often it woke.
-    fn polls(call: impl Future<Output = u64>) -> (Vec<Poll<u64>>, u32) {
+    fn polls(call: impl Future<Output = Answer>) -> (Vec<Poll<Answer>>, u32) {
         let wakes = Arc::new(Wakes::default());
         let waker = Waker::from(wakes.clone());
         let mut call = pin!(call);
@@ -95,12 +111,12 @@ mod tests {
 
     #[test]
     fn a_call_at_once_is_ready_and_wakes_nobody() {
-        assert_eq!(polls(called_at_once(21)), (vec![Poll::Ready(42)], 0));
+        assert_eq!(polls(called_at_once(21)), (vec![Poll::Ready(Ok(42))], 0));
     }
 
     #[test]
     fn a_call_with_a_yield_is_pending_once_and_wakes_once() {
-        let meant = vec![Poll::Pending, Poll::Ready(42)];
+        let meant = vec![Poll::Pending, Poll::Ready(Ok(42))];
         assert_eq!(polls(called_with_yield(21)), (meant, 1));
     }
 
@@ -111,7 +127,7 @@ mod tests {
             asked.set(Some(time));
             ready(())
         };
-        assert_eq!(polls(called_with_sleep(21, asleep)), (vec![Poll::Ready(42)], 0));
+        assert_eq!(polls(called_with_sleep(21, asleep)), (vec![Poll::Ready(Ok(42))], 0));
         assert_eq!(asked.get(), Some(Duration::from_millis(1)));
         let never = polls(called_with_sleep(21, |_| pending()));
         assert_eq!(never, (vec![Poll::Pending; 3], 0));

@@ -1,6 +1,7 @@
 //! The side of the crate `futures`, written as its users write it: a stream of calls, of which
 //! `buffered` or `buffer_unordered` keeps some in flight, on a runtime of one thread.
 
+use std::convert::Infallible;
 use std::io;
 use std::pin::pin;
 
@@ -27,6 +28,9 @@ fn main() -> io::Result<()> {
     serve(&mut workloads, io::stdin().lock(), io::stdout().lock())
 }
 
+/// What a call gives: one of these cannot fail.
+type Answer = Result<u64, Infallible>;
+
 /// A call for each number, so many in flight at most.
 struct Calls<C> {
     name: &'static str,
@@ -49,7 +53,7 @@ impl<C> Calls<C> {
 impl<C, F> Workload for Calls<C>
 where
     C: Fn(u64) -> F + Copy,
-    F: Future<Output = u64>,
+    F: Future<Output = Answer>,
 {
     fn name(&self) -> &'static str {
         self.name
@@ -72,10 +76,10 @@ where
 }
 
 /// Counts the results and adds up their checksum.
-async fn sum(results: impl Stream<Item = u64>) -> Outcome {
+async fn sum(results: impl Stream<Item = Answer>) -> Outcome {
     let mut results = pin!(results);
     let mut outcome = Outcome::default();
-    while let Some(result) = results.next().await {
+    while let Some(Ok(result)) = results.next().await {
         outcome.records += 1;
         outcome.checksum.add(result);
     }
