@@ -3,6 +3,7 @@
 //! All of them are relaxed atomics: each number by itself is right, but two numbers read one after
 //! the other need not be of the same instant, and none of them may order other memory.
 
+use std::ops::AddAssign;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 
 /// A number that only rises.
@@ -107,7 +108,8 @@ const BUCKETS: usize = STEPS * (64 - STEP_BITS as usize + 1);
 
 /// How values of very different sizes are distributed, to within a sixteenth of each value.
 ///
-/// The buckets are fixed, 976 of eight bytes, so recording never allocates and never fails.
+/// The buckets are fixed, 976 of eight bytes, so recording never allocates and never fails. One
+/// thread may record, and any may look.
 ///
 /// # Examples
 ///
@@ -144,12 +146,20 @@ impl Histogram {
     /// One more value.
     #[inline]
     pub fn record(&self, value: u64) {
+        self.record_many(value, 1);
+    }
+
+    /// So many more of the same value.
+    #[inline]
+    pub fn record_many(&self, value: u64, times: u64) {
+        // One thread writes, so that what it reads here is what it wrote.
+        let add = |to: &AtomicU64, more| to.store(to.load(Relaxed).wrapping_add(more), Relaxed);
         if let Some(bucket) = self.buckets.get(bucket_of(value)) {
-            bucket.fetch_add(1, Relaxed);
+            add(bucket, times);
         }
-        self.sum.fetch_add(value, Relaxed);
-        if value > self.max.load(Relaxed) {
-            self.max.fetch_max(value, Relaxed);
+        add(&self.sum, value.wrapping_mul(times));
+        if times > 0 && value > self.max.load(Relaxed) {
+            self.max.store(value, Relaxed);
         }
     }
 
@@ -172,6 +182,24 @@ pub struct HistogramView {
     count: u64,
     sum: u64,
     max: u64,
+}
+
+impl Default for HistogramView {
+    /// What a histogram of nothing shows.
+    fn default() -> Self {
+        Self { buckets: vec![0; BUCKETS].into(), count: 0, sum: 0, max: 0 }
+    }
+}
+
+impl AddAssign<&Self> for HistogramView {
+    fn add_assign(&mut self, other: &Self) {
+        for (bucket, more) in self.buckets.iter_mut().zip(&other.buckets) {
+            *bucket = bucket.saturating_add(*more);
+        }
+        self.count = self.count.saturating_add(other.count);
+        self.sum = self.sum.wrapping_add(other.sum);
+        self.max = self.max.max(other.max);
+    }
 }
 
 impl HistogramView {

@@ -32,6 +32,7 @@
 //! ```
 
 mod activity;
+mod calls;
 mod counts;
 mod numbers;
 mod registry;
@@ -41,6 +42,7 @@ mod task;
 mod time;
 
 pub use activity::Activity;
+pub use calls::{CallMetrics, CallNumbers};
 pub use counts::{COUNTS_MAX, COUNTS_OTHER};
 pub use numbers::{JobNumbers, Numbers, StageNumbers, TaskNumbers};
 pub use registry::Registry;

@@ -6,7 +6,7 @@ use std::ops::AddAssign;
 use millstream_core::Moment;
 use serde::Serialize;
 
-use crate::{TaskMetrics, TaskState};
+use crate::{CallNumbers, TaskMetrics, TaskState};
 
 /// What was counted, by one task or by several together.
 ///
@@ -40,6 +40,9 @@ pub struct Numbers {
     pub back_pressured_ns: u64,
     /// Time in which another task had its turn.
     pub waiting_for_cpu_ns: u64,
+    /// Of a stage of calls to outside systems.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calls: Option<CallNumbers>,
     /// What the user's code counted, by name.
     pub counts: BTreeMap<String, u64>,
 }
@@ -71,6 +74,7 @@ impl AddAssign<&Self> for Numbers {
             idle_ns,
             back_pressured_ns,
             waiting_for_cpu_ns,
+            calls,
             counts,
         } = other;
         for (sum, number) in [
@@ -89,6 +93,9 @@ impl AddAssign<&Self> for Numbers {
             (&mut self.waiting_for_cpu_ns, waiting_for_cpu_ns),
         ] {
             *sum = sum.saturating_add(*number);
+        }
+        if let Some(calls) = calls {
+            *self.calls.get_or_insert_default() += calls;
         }
         for (name, count) in counts {
             let sum = self.counts.entry(name.clone()).or_default();
@@ -117,6 +124,7 @@ impl TaskMetrics {
             idle_ns,
             back_pressured_ns,
             waiting_for_cpu_ns,
+            calls: self.calls_if_any().map(|calls| calls.numbers(now)),
             counts: self.counts(),
         }
     }

@@ -1,8 +1,9 @@
 //! A job's numbers as a table for a person at a terminal.
 
 use std::fmt;
+use std::time::Duration;
 
-use crate::{JobNumbers, TaskNumbers};
+use crate::{CallNumbers, JobNumbers, TaskNumbers};
 
 /// The heads of the columns, and whether what stands below them is text, which begins at the left.
 const COLUMNS: [(&str, bool); 16] = [
@@ -51,8 +52,8 @@ fn row(task: &TaskNumbers) -> [String; COLUMNS.len()] {
         elapsed => format!("{:.0}%", nanos as f64 / elapsed as f64 * 100.0),
     };
     let counts = numbers.counts.iter();
-    let counts: Vec<_> =
-        counts.map(|(name, count)| format!("{}={}", on_a_line(name), grouped(*count))).collect();
+    let counts = counts.map(|(name, count)| format!("{}={}", on_a_line(name), grouped(*count)));
+    let counts: Vec<_> = numbers.calls.iter().flat_map(calls).chain(counts).collect();
     [
         on_a_line(&task.stage),
         task.subtask.to_string(),
@@ -71,6 +72,27 @@ fn row(task: &TaskNumbers) -> [String; COLUMNS.len()] {
         grouped(numbers.slow_turns),
         counts.join(" "),
     ]
+}
+
+/// What there is to say about calls: how many were made, and then only what there was.
+fn calls(of: &CallNumbers) -> Vec<String> {
+    let CallNumbers { attempts, in_flight, retries, timeouts, failures, dropped, .. } = of;
+    let counted = [
+        ("in_flight", in_flight),
+        ("retries", retries),
+        ("timeouts", timeouts),
+        ("failures", failures),
+        ("dropped", dropped),
+        ("dead_letters", &of.dead_letters),
+    ];
+    let counted = counted.into_iter().filter(|(_, count)| **count > 0);
+    let counted = std::iter::once(("calls", attempts)).chain(counted);
+    let mut all: Vec<_> = counted.map(|(name, n)| format!("{name}={}", grouped(*n))).collect();
+    if of.latency.count() > 0 {
+        let [p50, p99] = [0.5, 0.99].map(|q| Duration::from_nanos(of.latency.quantile(q)));
+        all.extend([format!("p50={p50:.1?}"), format!("p99={p99:.1?}")]);
+    }
+    all
 }
 
 /// A name without what would move the cursor.

@@ -1,10 +1,12 @@
 //! What one task writes about itself.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use millstream_core::{Counter, Gauge, Moment};
 
 use crate::activity::{Activity, Current, Stretch};
+use crate::calls::CallMetrics;
 use crate::counts::Counts;
 use crate::state::{StateCell, TaskState};
 
@@ -37,12 +39,24 @@ pub struct TaskMetrics {
     pub turns: Counter,
     /// Turns that took longer than the job allows.
     pub slow_turns: Counter,
+    calls: OnceLock<CallMetrics>,
     counts: Counts,
     state: StateCell,
     stretch: Stretch,
 }
 
 impl TaskMetrics {
+    /// The numbers of its calls to outside systems. Only a task that makes such calls asks for
+    /// them; others have none.
+    pub fn calls(&self) -> &CallMetrics {
+        self.calls.get_or_init(CallMetrics::default)
+    }
+
+    /// The numbers of its calls, if it makes any.
+    pub(crate) fn calls_if_any(&self) -> Option<&CallMetrics> {
+        self.calls.get()
+    }
+
     /// Counts `count` more under a name that the user's code chose.
     ///
     /// At most [`COUNTS_MAX`](crate::COUNTS_MAX) names are kept apart; further ones are counted

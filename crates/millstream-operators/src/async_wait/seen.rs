@@ -2,7 +2,7 @@
 
 use millstream_core::Moment;
 
-/// What has happened in a stage of calls.
+/// What has happened in a stage of calls since this was asked last, and how things stand.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     /// Calls made.
@@ -13,6 +13,8 @@ pub struct Seen {
     pub timeouts: u64,
     /// Records whose call failed for good, time-outs left out.
     pub failures: u64,
+    /// Records that had their outcome without waiting for it: their latency is none.
+    pub at_once: u64,
     /// Records whose results have gone out, or what stood in their place.
     pub completed: u64,
     /// Records that were dropped because their call failed.

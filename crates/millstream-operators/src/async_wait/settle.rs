@@ -30,7 +30,7 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
             return None;
         }
         let call = self.queue.take_next(place)?;
-        self.runs.end(place);
+        self.over(place);
         self.weight -= call.weight;
         self.seen.completed += 1;
         Some(call.at)
@@ -97,9 +97,22 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
     }
 
     fn settle(&mut self, ticket: Ticket, outcome: Settled<R>) {
-        self.runs.end(ticket.index());
+        self.over(ticket.index());
         self.delays.end(ticket.index());
         let _ = self.queue.resolve(ticket, outcome);
+    }
+
+    /// The record in this place has its outcome: it runs no longer.
+    #[inline]
+    fn over(&mut self, place: usize) {
+        match self.runs.end(place) {
+            None => self.seen.at_once += 1,
+            Some((began, ended)) => {
+                if let Some(latency) = &self.latency {
+                    latency.record(ended.nanos().saturating_sub(began.nanos()));
+                }
+            }
+        }
     }
 
     /// The error of a record that fails the job.

@@ -1,9 +1,10 @@
 //! What a task of calls is without its futures: who is admitted, called again, given up, sent on.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
-use millstream_core::{Attempt, KeyGroups, Mark, Record, Stamped, TaskInfo, Timestamp};
+use millstream_core::{Attempt, Histogram, KeyGroups, Mark, Record, Stamped, TaskInfo, Timestamp};
 
 use super::deadlines::Deadlines;
 use super::delays::Delays;
@@ -55,6 +56,7 @@ pub struct AsyncWait<I, R> {
     pub(super) watermark: Option<Timestamp>,
     pub(super) state: State<I>,
     pub(super) seen: Seen,
+    pub(super) latency: Option<Arc<Histogram>>,
 }
 
 /// What is kept of a record while its first call is made.
@@ -107,6 +109,7 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
             watermark: None,
             state: State::default(),
             seen: Seen::default(),
+            latency: None,
         }
     }
 
@@ -199,6 +202,7 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
             Order::Ordered | Order::KeyOrdered { .. } => self.queue.is_empty(),
         };
         let passes = first && self.limits.retry.is_none() && self.limits.weight.is_none();
+        self.seen.at_once += u64::from(passes);
         self.seen.completed += u64::from(passes);
         passes
     }
@@ -310,11 +314,19 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
         self.queue.is_empty() && self.parked.is_empty()
     }
 
-    /// What has happened here, for whoever shows it.
-    pub fn seen(&mut self) -> &mut Seen {
-        self.seen.queued = self.queue.records();
-        self.seen.in_flight = self.queue.records() - self.queue.resolved();
-        self.seen.oldest = self.runs.oldest().map(|(_, began)| began);
-        &mut self.seen
+    /// What has happened since this was asked last, and how things stand.
+    pub fn take_seen(&mut self) -> Seen {
+        Seen {
+            queued: self.queue.records(),
+            in_flight: self.queue.records() - self.queue.resolved(),
+            oldest: self.runs.oldest().map(|(_, began)| began),
+            ..std::mem::take(&mut self.seen)
+        }
+    }
+
+    /// Every latency is recorded here: from the first call for a record to its outcome, in
+    /// nanoseconds. Those of nothing are only [counted](Seen::at_once).
+    pub fn measure(&mut self, latency: Arc<Histogram>) {
+        self.latency = Some(latency);
     }
 }

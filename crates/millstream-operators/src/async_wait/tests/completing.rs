@@ -1,6 +1,8 @@
 //! The first outcome of a record counts, and what becomes of one that failed.
 
-use millstream_core::{Failure, Stamped};
+use std::sync::Arc;
+
+use millstream_core::{Failure, Histogram, Stamped};
 
 use super::super::{CallError, Cause, Limits, Retry, Seen, Verdict};
 use super::rig::{Rig, results};
@@ -132,8 +134,8 @@ fn a_failed_record_goes_the_way_it_is_told_in_its_place() {
     rig.complete(1, [10]);
     let sent = ["10@1", "-3@3", "0@3", "W3", "dead 4@4 after 1: letter"];
     assert_eq!((rig.sent(), rig.rules.errors), (sent.map(String::from).to_vec(), 3));
-    let seen = rig.wait.seen();
-    let Seen { attempts, failures, completed, dropped, dead_letters, .. } = *seen;
+    let seen = rig.seen();
+    let Seen { attempts, failures, completed, dropped, dead_letters, .. } = seen;
     assert_eq!((attempts, failures, completed, dropped, dead_letters), (4, 3, 2, 1, 1));
 }
 
@@ -183,4 +185,23 @@ fn an_answer_at_once_stands_behind_one_that_came_before_it() {
     rig.turn();
     assert!(rig.wait.passes() && !rig.wait.has_next());
     assert_eq!(rig.sent(), ["10"]);
+}
+
+#[test]
+fn the_latency_of_a_record_is_the_time_from_its_first_call_to_its_outcome() {
+    let limits = Limits { retry: Some(Retry::fixed(ms(10)).max_retries(1)), ..ordered(9) };
+    let mut rig = Rig::plain(limits);
+    let latency = Arc::new(Histogram::new());
+    rig.wait.measure(latency.clone());
+    rig.feed("1, 2");
+    rig.clock(5);
+    rig.complete(2, [20]);
+    rig.fail(1, "once more");
+    assert_eq!((latency.view().count(), latency.view().max()), (1, 5_000_000));
+    rig.clock(15);
+    rig.clock(18);
+    rig.complete(1, [10]);
+    assert_eq!(rig.sent(), ["10", "20"]);
+    assert_eq!((latency.view().count(), latency.view().max()), (2, 18_000_000));
+    assert_eq!((latency.view().sum(), rig.seen().at_once), (23_000_000, 0));
 }

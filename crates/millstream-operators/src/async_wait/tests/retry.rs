@@ -316,7 +316,7 @@ fn each_record_has_its_own_delay() {
     rig.clock(20);
     rig.clock(40);
     assert_eq!((rig.called_at(1), rig.called_at(2)), (vec![0, 10, 40], vec![0, 20]));
-    let seen = rig.wait.seen();
+    let seen = rig.seen();
     assert_eq!((seen.attempts, seen.retries, seen.failures), (5, 3, 0));
 }
 

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use millstream_core::{Failure, Stamped, TaskInfo};
 
 use super::super::stored::Admission;
-use super::super::{Answer, AsyncWait, Limits, Out, Start, Ticket};
+use super::super::{Answer, AsyncWait, Limits, Out, Seen, Start, Ticket};
 use super::notation::{Element, Stone, element, failed, moment, shown};
 use super::settings::{Results, Rules, task};
 use crate::{Restored, Snapshot};
@@ -49,6 +49,7 @@ pub(super) struct Rig {
     sent: Vec<String>,
     pub(super) failure: Option<Failure>,
     pub(super) ended: bool,
+    seen: Seen,
 }
 
 impl Rig {
@@ -70,6 +71,7 @@ impl Rig {
             sent: Vec::new(),
             failure: None,
             ended: false,
+            seen: Seen::default(),
         }
     }
 
@@ -162,6 +164,27 @@ impl Rig {
     /// Elements that wait in the input.
     pub(super) fn waiting(&self) -> usize {
         self.offered.len()
+    }
+
+    /// What has happened in all, and how things stand.
+    pub(super) fn seen(&mut self) -> Seen {
+        let new = self.wait.take_seen();
+        let Seen { queued, in_flight, oldest, .. } = new;
+        let before = &self.seen;
+        self.seen = Seen {
+            attempts: before.attempts + new.attempts,
+            retries: before.retries + new.retries,
+            timeouts: before.timeouts + new.timeouts,
+            failures: before.failures + new.failures,
+            at_once: before.at_once + new.at_once,
+            completed: before.completed + new.completed,
+            dropped: before.dropped + new.dropped,
+            dead_letters: before.dead_letters + new.dead_letters,
+            queued,
+            in_flight,
+            oldest,
+        };
+        self.seen.clone()
     }
 
     /// Whether the task is through: its end may be told to those behind it.

@@ -177,7 +177,7 @@ fn a051_every_end_of_a_record_gives_its_place_back() {
             assert!(value < 3 || rig.calls[rig.calls.len() - 1].ticket().index() < 2);
         }
         assert_eq!((letters, rig.failed_with()), (3 * 57 + 56, vec![]));
-        assert_eq!(rig.wait.seen().queued, 0);
+        assert_eq!(rig.seen().queued, 0);
     }
 }
 
@@ -201,7 +201,7 @@ fn a_dead_letter_tells_after_which_time() {
     rig.feed("1@7, W8");
     rig.clock(10);
     assert_eq!(rig.sent(), ["dead 1@7 after 1: timed out after 10ms", "W8"]);
-    let seen = rig.wait.seen();
+    let seen = rig.seen();
     assert_eq!((seen.timeouts, seen.failures, seen.dead_letters), (1, 0, 1));
 }
 

@@ -1,8 +1,11 @@
 //! A stage of calls does what plain lists do, whatever comes, answers, fails and is due.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use proptest::prelude::*;
+
+use millstream_core::Histogram;
 
 use super::super::{Limits, Order, Retry};
 use super::notation::{moment, stored};
@@ -86,6 +89,7 @@ fn any_limits() -> impl Strategy<Value = Limits> {
 /// The machine and the lists, of which the same is asked.
 struct Pair {
     rig: Rig,
+    latency: Arc<Histogram>,
     naive: Naive,
     limits: Limits,
     fed: i64,
@@ -101,9 +105,12 @@ impl Pair {
     fn new(limits: Limits) -> Self {
         let mut rig = Rig::new(limits.clone(), rules());
         rig.at_once = |value, attempt| Some(answer(value, at_once(value, attempt)?));
+        let latency = Arc::new(Histogram::new());
+        rig.wait.measure(latency.clone());
         let naive = Naive::new(limits.clone());
         Self {
             rig,
+            latency,
             naive,
             limits,
             fed: 0,
@@ -200,7 +207,7 @@ impl Pair {
             }
         }
         let open = self.rig.open().len();
-        let seen = self.rig.wait.seen();
+        let seen = self.rig.seen();
         assert!(open <= seen.in_flight && seen.in_flight <= seen.queued);
         let over = seen.completed + seen.dropped + seen.dead_letters;
         assert!(over + seen.queued as u64 <= self.fed.unsigned_abs());
@@ -234,10 +241,12 @@ impl Pair {
         }
         assert!(self.rig.is_done(), "everything has gone out: {:?}", self.rig.open());
         assert_eq!(self.rig.wait.next_due(), None);
-        let seen = self.rig.wait.seen();
+        let seen = self.rig.seen();
         let over = seen.completed + seen.dropped + seen.dead_letters;
         assert_eq!((over, seen.queued), (self.fed.unsigned_abs(), 0), "one outcome each");
         assert_eq!(seen.attempts, self.naive.calls.len() as u64);
+        let measured = self.latency.view().count() + seen.at_once;
+        assert_eq!(measured, self.fed.unsigned_abs(), "one latency each");
         let mut called: Vec<_> = self.rig.called();
         called.sort_unstable();
         called.dedup();

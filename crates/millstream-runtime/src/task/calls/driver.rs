@@ -1,6 +1,7 @@
 //! The user's calls and the machine that counts them, together: calls are made, answers filed.
 
 use millstream_core::{Failure, Mark, Moment, Stamped};
+use millstream_metrics::CallMetrics;
 use millstream_operators::Effects;
 use millstream_operators::async_wait::{Answer, AsyncWait, Out, Start};
 
@@ -147,5 +148,27 @@ impl<C: Caller> Driver<C> {
     /// Whether nothing is left to wait for or to send on.
     pub(super) fn is_drained(&mut self) -> bool {
         self.effects.records().is_empty() && self.wait.is_empty()
+    }
+
+    /// Writes down what has happened since this was done last, for all to see.
+    pub(super) fn show(&mut self, metrics: &CallMetrics) {
+        let seen = self.wait.take_seen();
+        for (counter, count) in [
+            (&metrics.attempts, seen.attempts),
+            (&metrics.retries, seen.retries),
+            (&metrics.timeouts, seen.timeouts),
+            (&metrics.failures, seen.failures),
+            (&metrics.completed, seen.completed),
+            (&metrics.dropped, seen.dropped),
+            (&metrics.dead_letters, seen.dead_letters),
+        ] {
+            if count > 0 {
+                counter.add(count);
+            }
+        }
+        metrics.in_flight.set(i64::try_from(seen.in_flight).unwrap_or(i64::MAX));
+        metrics.queued.set(i64::try_from(seen.queued).unwrap_or(i64::MAX));
+        metrics.set_oldest(seen.oldest);
+        metrics.latency.record_many(0, seen.at_once);
     }
 }

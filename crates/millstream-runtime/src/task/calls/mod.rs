@@ -107,6 +107,7 @@ impl<C: Caller> Logic for CallsLogic<C> {
         if let Some(parts) = parts.take() {
             let Parts { mut wait, effects, outbox, channels } = *parts;
             wait.resume();
+            wait.measure(turn.metrics.calls().latency.clone());
             let driver = Driver { calls: Calls::new(), caller, wait, effects };
             self.state = State::Running(Box::new(Running::new(driver, outbox, channels)));
         }
@@ -120,8 +121,11 @@ impl<C: Caller> Logic for CallsLogic<C> {
     ) -> Result<After, Failure> {
         let State::Running(running) = &mut self.state else { return Ok(After::Ended) };
         let _current = CurrentTask::enter(&self.info);
-        let _turn = running.driver.calls.begin_turn();
-        running.work(inbox, turn)
+        let in_turn = running.driver.calls.begin_turn();
+        let after = running.work(inbox, turn);
+        drop(in_turn);
+        running.driver.show(turn.metrics.calls());
+        after
     }
 
     fn filling(&self) -> bool {
