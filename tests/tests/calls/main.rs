@@ -2,4 +2,5 @@
 //! and what must not be there.
 
 mod desk;
+mod functions;
 mod orders;
