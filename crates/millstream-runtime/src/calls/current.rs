@@ -75,11 +75,19 @@ impl Drop for CurrentTask {
     }
 }
 
+/// No call runs any more when this is dropped, also by a panic.
+struct InCall;
+
+impl Drop for InCall {
+    fn drop(&mut self) {
+        RECORD.set(None);
+    }
+}
+
 /// Runs `work` as part of the call for a record.
 #[inline]
 pub(super) fn in_call<T>(record: Admission, work: impl FnOnce() -> T) -> T {
     RECORD.set(Some(record));
-    let done = work();
-    RECORD.set(None);
-    done
+    let _in_call = InCall;
+    work()
 }

@@ -126,7 +126,8 @@ impl<C: Caller> Driver<C> {
     /// Writes down what may go out, until it is enough or a mark stands in the way, which is given
     /// back. Whether there was anything.
     pub(super) fn write(&mut self) -> (bool, Option<Mark>) {
-        let mut any = false;
+        // What calls that answered at once have filled has to make room first.
+        let mut any = self.effects.is_full();
         while !self.effects.is_full()
             && let Some(out) = self.wait.pop()
         {

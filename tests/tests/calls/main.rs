@@ -1,0 +1,6 @@
+//! Calls to outside systems, proven through whole jobs: what goes out, at which time, in which order,
+//! and what must not be there.
+
+mod desk;
+mod functions;
+mod orders;
