@@ -142,16 +142,17 @@ impl Error for CallError {
     }
 }
 
-/// A verdict with its job-failing part taken out.
+/// A verdict with its job-failing part taken out. A dead letter needs its input.
 pub(super) fn settled<R>(
     verdict: Verdict<R>,
+    has_input: bool,
     cause: Cause,
     attempts: u32,
 ) -> Result<Settled<R>, Cause> {
     match verdict {
-        Verdict::Fail => Err(cause),
+        Verdict::DeadLetter if has_input => Ok(Settled::Dead(Box::new((cause, attempts)))),
+        Verdict::Fail | Verdict::DeadLetter => Err(cause),
         Verdict::Drop => Ok(Settled::Dropped),
         Verdict::Fallback(results) => Ok(Settled::Results(results)),
-        Verdict::DeadLetter => Ok(Settled::Dead(Box::new((cause, attempts)))),
     }
 }

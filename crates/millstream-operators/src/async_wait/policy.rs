@@ -124,7 +124,8 @@ impl Retry {
         Self { delay, max_retries: None, jitter: 0.0, seed: 0 }
     }
 
-    /// By what each delay is longer than the one before it. Means nothing for a fixed one.
+    /// By what each delay is longer than the one before it, cut to whole milliseconds: a delay of
+    /// 1 ms stays what it is unless the factor is 2 or more. Means nothing for a fixed one.
     #[must_use]
     pub const fn factor(mut self, by: f64) -> Self {
         if let RetryDelay::Exponential { factor, .. } = &mut self.delay {
@@ -230,7 +231,8 @@ pub enum Verdict<R> {
     Drop,
     /// These results stand in its place.
     Fallback(R),
-    /// It leaves by the side output of dead letters.
+    /// It leaves by the side output of dead letters. Without its input, which is not there if
+    /// inputs are not kept, the job fails.
     DeadLetter,
 }
 

@@ -78,8 +78,8 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
         };
         self.seen.failures += 1;
         let input = self.queue.pending(ticket).and_then(|call| call.input.as_ref());
-        let verdict = handlers.on_error(input, &failure)?;
-        self.close(ticket, settled(verdict, cause, attempt), Some(failure))
+        let (has_input, verdict) = (input.is_some(), handlers.on_error(input, &failure)?);
+        self.close(ticket, settled(verdict, has_input, cause, attempt), Some(failure))
     }
 
     /// What was decided about a record that has failed for good: its outcome, or why the job fails.

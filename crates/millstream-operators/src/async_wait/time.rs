@@ -47,8 +47,9 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
         let Some(call) = self.queue.pending(ticket) else { return Ok(()) };
         self.seen.timeouts += 1;
         let cause = Cause::Timeout(self.limits.timeout.unwrap_or_default());
-        let (attempts, verdict) = (call.attempt, handlers.on_timeout(call.input.as_ref())?);
-        self.close(ticket, settled(verdict, cause, attempts), None)
+        let (attempts, has_input) = (call.attempt, call.input.is_some());
+        let verdict = handlers.on_timeout(call.input.as_ref())?;
+        self.close(ticket, settled(verdict, has_input, cause, attempts), None)
     }
 
     /// When the clock is to be looked at again, if nothing happens before.

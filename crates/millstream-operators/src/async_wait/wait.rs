@@ -119,6 +119,11 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
         !self.is_parking() && self.queue.room().record && self.carries(input, handlers)
     }
 
+    /// How many records can be admitted that have not gone out.
+    pub const fn capacity(&self) -> usize {
+        self.limits.capacity
+    }
+
     /// Whether a new mark finds room.
     pub fn takes_mark(&self) -> bool {
         !self.is_parking() && self.queue.room().mark

@@ -11,3 +11,4 @@ pub use completer::{Answered, Completer};
 pub(crate) use current::CurrentTask;
 pub use current::{CallId, call_id};
 pub(crate) use slots::{Calls, Polled};
+pub(crate) use woken::InTurn;

@@ -133,10 +133,10 @@ impl<F: Future> Calls<F> {
         &mut self.slots[place]
     }
 
-    /// Polls the next call that has been woken, and says in which place it is. None if there is no
-    /// further one.
+    /// Polls the next call that has been woken, and says in which place it is and for which record.
+    /// None if there is no further one.
     #[inline]
-    pub(crate) fn poll_next(&mut self) -> Option<(usize, Polled<F::Output>)> {
+    pub(crate) fn poll_next(&mut self) -> Option<(usize, Admission, Polled<F::Output>)> {
         loop {
             let Some(&place) = self.taken.get(self.done) else {
                 self.taken.clear();
@@ -148,15 +148,15 @@ impl<F: Future> Calls<F> {
                 continue;
             };
             self.done += 1;
-            if let Some(polled) = self.poll_woken(place) {
-                return Some((place, polled));
+            if let Some((record, polled)) = self.poll_woken(place) {
+                return Some((place, record, polled));
             }
         }
     }
 
     /// Polls the call in this place if it has been woken.
     #[inline]
-    pub(crate) fn poll_woken(&mut self, place: usize) -> Option<Polled<F::Output>> {
+    pub(crate) fn poll_woken(&mut self, place: usize) -> Option<(Admission, Polled<F::Output>)> {
         let slot = self.slots.get_mut(place)?;
         let record = slot.out?;
         if !slot.wake.clear() {
@@ -166,7 +166,7 @@ impl<F: Future> Calls<F> {
         if !matches!(polled, Polled::Pending) {
             slot.out = None;
         }
-        Some(polled)
+        Some((record, polled))
     }
 
     /// Drops the call in this place.

@@ -205,3 +205,17 @@ fn the_latency_of_a_record_is_the_time_from_its_first_call_to_its_outcome() {
     assert_eq!((latency.view().count(), latency.view().max()), (2, 18_000_000));
     assert_eq!((latency.view().sum(), rig.seen().at_once), (23_000_000, 0));
 }
+
+#[test]
+fn a_dead_letter_without_its_input_fails_the_job() {
+    let limits = Limits { keeps_inputs: false, ..ordered(9) };
+    let mut rig = Rig::new(limits, judging_blindly());
+    rig.feed("1@1");
+    rig.fail(1, "letter");
+    assert_eq!(rig.sent(), [""; 0]);
+    assert_eq!(rig.failed_with(), ["the call failed, after 1 call: letter", "letter"]);
+}
+
+fn judging_blindly() -> Rules {
+    Rules { on_error: |_, _| Ok(Verdict::DeadLetter), ..Rules::default() }
+}

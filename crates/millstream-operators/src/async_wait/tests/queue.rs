@@ -76,3 +76,17 @@ fn nothing_is_kept_of_keys_that_have_gone() {
         assert_eq!(queue.keys(), 0);
     }
 }
+
+#[test]
+fn a_record_may_have_its_outcome_before_its_call_has_begun() {
+    let mut queue = Queue::new(KEY_ORDERED, 9);
+    let key = Some(KeyHash::from_raw(7));
+    let [(a, _), (b, begins), (c, _)] = ["a", "b", "c"].map(|of| queue.admit(of, key));
+    assert!(!begins);
+    assert_eq!((queue.resolve(b, 2), queue.next_begin()), (Ok(()), None));
+    assert_eq!((queue.resolve(a, 1), queue.next_begin()), (Ok(()), Some(c)));
+    assert_eq!(queue.pop(), Some(Popped::Record("a", 1)));
+    assert_eq!(queue.pop(), Some(Popped::Record("b", 2)));
+    assert_eq!((queue.pop(), queue.keys()), (None, 1));
+    assert_eq!((queue.resolve(c, 3), queue.keys()), (Ok(()), 0));
+}

@@ -190,6 +190,19 @@ impl Model {
         next.map(|(_, at)| at)
     }
 
+    /// Whether something could go out.
+    pub(super) fn stands(&self) -> bool {
+        self.next().is_some()
+    }
+
+    /// The record that goes out next.
+    pub(super) fn next_id(&self) -> Option<u32> {
+        match self.items[self.next()?] {
+            Item::Record { id, .. } => Some(id),
+            Item::Mark(_) => None,
+        }
+    }
+
     /// What goes out next.
     pub(super) fn pop(&mut self) -> Option<Popped<u32, u32>> {
         match self.items.remove(self.next()?) {
@@ -289,9 +302,7 @@ impl Pair {
         let (ticket, id) = self.running[at];
         let mut after = self.model.clone();
         after.resolve(id, self.results + 1);
-        let next = after.next().map(|at| after.items[at]);
-        let goes = self.model.next().is_none()
-            && matches!(next, Some(Item::Record { id: of, .. }) if of == id);
+        let goes = !self.model.stands() && after.next_id() == Some(id);
         assert_eq!(self.queue.take_next(ticket.index()), goes.then_some(id));
         if goes {
             self.results += 1;

@@ -174,14 +174,24 @@ impl Naive {
             return;
         }
         let text = match gives {
-            Gives::Results => return self.over(index, Verdict::Fallback(results_of(value)), ""),
-            Gives::Nothing => return self.over(index, Verdict::Fallback(vec![]), ""),
+            Gives::Results => return self.results(index, results_of(value)),
+            Gives::Nothing => return self.results(index, vec![]),
             Gives::Again => "again",
             Gives::Error => "error",
             Gives::Panic => "panicked: panic",
             Gives::PanicAgain => "panicked: again",
         };
         self.over(index, judge(value), text);
+    }
+
+    /// Results that would go out next do so at once, unless a retry could have come in between.
+    fn results(&mut self, index: usize, results: Results) {
+        let stands = self.queue.stands();
+        self.over(index, Verdict::Fallback(results), "");
+        let next = self.queue.next_id() == u32::try_from(index).ok();
+        if next && !stands && self.limits.retry.is_none() {
+            self.pop();
+        }
     }
 
     fn over(&mut self, index: usize, verdict: Verdict<Results>, cause: &str) {
@@ -353,7 +363,8 @@ impl Naive {
             Order::Ordered => self.queue.items().is_empty(),
             Order::KeyOrdered { .. } => false,
         };
-        if !first || self.limits.weight.is_some() || at_once(value, 1) != Some(Gives::Results) {
+        let limited = self.limits.weight.is_some() || self.limits.retry.is_some();
+        if !first || limited || at_once(value, 1) != Some(Gives::Results) {
             return false;
         }
         let index = self.records.len() - 1;

@@ -5,7 +5,8 @@ use millstream_metrics::CallMetrics;
 use millstream_operators::Effects;
 use millstream_operators::async_wait::{Answer, AsyncWait, Out, Start};
 
-use crate::calls::{Caller, Calls, Polled};
+use super::events::Events;
+use crate::calls::{Caller, Calls, InTurn, Polled};
 
 /// What a task of calls has once it is open.
 pub(super) struct Driver<C: Caller> {
@@ -13,9 +14,24 @@ pub(super) struct Driver<C: Caller> {
     pub(super) caller: C,
     pub(super) wait: AsyncWait<C::In, C::Answer>,
     pub(super) effects: Effects<C::Out>,
+    events: Events,
 }
 
 impl<C: Caller> Driver<C> {
+    pub(super) fn new(
+        caller: C,
+        wait: AsyncWait<C::In, C::Answer>,
+        effects: Effects<C::Out>,
+    ) -> Self {
+        Self { calls: Calls::new(), caller, wait, effects, events: Events::default() }
+    }
+
+    /// The task's turn begins, and lasts until this is dropped.
+    pub(super) fn begin_turn(&mut self) -> InTurn {
+        self.events.begin_turn();
+        self.calls.begin_turn()
+    }
+
     /// Whether a record finds room.
     #[inline]
     pub(super) fn takes(&self, record: &Stamped<C::In>) -> bool {
@@ -26,7 +42,7 @@ impl<C: Caller> Driver<C> {
     /// at once, and for which nothing else waits, is written down at once.
     #[inline]
     pub(super) fn admit(&mut self, record: Stamped<C::In>) -> Result<(), Failure> {
-        let Self { calls, caller, wait, effects } = self;
+        let Self { calls, caller, wait, effects, events } = self;
         if wait.queues_first() || effects.is_full() {
             let start = wait.admit(record, caller);
             return start.map_or(Ok(()), |start| self.start(start));
@@ -34,6 +50,7 @@ impl<C: Caller> Driver<C> {
         let at = record.with(());
         let (admission, kept) = wait.begin(&record.value, caller);
         let polled = calls.start(wait.next_place(), admission, || caller.call(record.value));
+        events.called(admission, 1, &polled);
         let polled = match polled {
             Polled::Ready(Ok(answer)) if wait.passes() => {
                 caller.emit(at, answer, effects);
@@ -52,9 +69,10 @@ impl<C: Caller> Driver<C> {
     /// Makes a call for a record that is in the queue.
     #[inline]
     fn start(&mut self, start: Start<C::In>) -> Result<(), Failure> {
-        let Self { calls, caller, wait, .. } = self;
-        let Start { ticket, admission, input, .. } = start;
+        let Self { calls, caller, wait, events, .. } = self;
+        let Start { ticket, admission, attempt, input } = start;
         let polled = calls.start(ticket.index(), admission, || caller.call(input));
+        events.called(admission, attempt, &polled);
         if matches!(polled, Polled::Pending) {
             wait.waits(ticket);
             return Ok(());
@@ -73,7 +91,8 @@ impl<C: Caller> Driver<C> {
     /// Polls the next call that has been woken. Whether there was one.
     #[inline]
     pub(super) fn poll_next(&mut self) -> Result<bool, Failure> {
-        let Some((place, polled)) = self.calls.poll_next() else { return Ok(false) };
+        let Some((place, record, polled)) = self.calls.poll_next() else { return Ok(false) };
+        self.events.woken(record, &polled);
         self.file(place, polled)?;
         Ok(true)
     }
@@ -81,10 +100,12 @@ impl<C: Caller> Driver<C> {
     /// Gives up records whose time is over at `now`. An answer that was there before counts.
     pub(super) fn expire(&mut self, now: Moment) -> Result<(), Failure> {
         while let Some(ticket) = self.wait.next_expired(now) {
-            if let Some(polled) = self.calls.poll_woken(ticket.index()) {
+            if let Some((record, polled)) = self.calls.poll_woken(ticket.index()) {
+                self.events.woken(record, &polled);
                 self.file(ticket.index(), polled)?;
             }
             if self.wait.next_expired(now) == Some(ticket) {
+                self.events.timed_out(ticket);
                 self.wait.timed_out(ticket, &mut self.caller)?;
                 self.calls.cancel(ticket.index());
             }
@@ -167,6 +188,7 @@ impl<C: Caller> Driver<C> {
                 counter.add(count);
             }
         }
+        self.events.filled(seen.queued, self.wait.capacity());
         metrics.in_flight.set(i64::try_from(seen.in_flight).unwrap_or(i64::MAX));
         metrics.queued.set(i64::try_from(seen.queued).unwrap_or(i64::MAX));
         metrics.set_oldest(seen.oldest);

@@ -2,6 +2,7 @@
 
 mod alarm;
 mod driver;
+mod events;
 mod running;
 
 use std::future::Future;
@@ -16,7 +17,7 @@ use millstream_operators::{Effects, let_go};
 use self::driver::Driver;
 use self::running::Running;
 use super::{After, Logic, Turn};
-use crate::calls::{Caller, Calls, CurrentTask};
+use crate::calls::{Caller, CurrentTask};
 use crate::channel::{Inbox, Outbox};
 use crate::ends::TaskContext;
 
@@ -108,7 +109,7 @@ impl<C: Caller> Logic for CallsLogic<C> {
             let Parts { mut wait, effects, outbox, channels } = *parts;
             wait.resume();
             wait.measure(turn.metrics.calls().latency.clone());
-            let driver = Driver { calls: Calls::new(), caller, wait, effects };
+            let driver = Driver::new(caller, wait, effects);
             self.state = State::Running(Box::new(Running::new(driver, outbox, channels)));
         }
         Poll::Ready(Ok(()))
@@ -121,7 +122,7 @@ impl<C: Caller> Logic for CallsLogic<C> {
     ) -> Result<After, Failure> {
         let State::Running(running) = &mut self.state else { return Ok(After::Ended) };
         let _current = CurrentTask::enter(&self.info);
-        let in_turn = running.driver.calls.begin_turn();
+        let in_turn = running.driver.begin_turn();
         let after = running.work(inbox, turn);
         drop(in_turn);
         running.driver.show(turn.metrics.calls());
@@ -140,7 +141,7 @@ impl<C: Caller> Logic for CallsLogic<C> {
         let state = std::mem::replace(&mut self.state, State::Gone);
         let State::Running(running) = state else { return Ok(()) };
         let Running { driver, mut outbox, .. } = *running;
-        let Driver { calls, caller, wait, mut effects } = driver;
+        let Driver { calls, caller, wait, mut effects, .. } = driver;
         let_go(calls);
         let_go(caller);
         let_go(wait);
