@@ -41,8 +41,10 @@ struct Chain {
 }
 
 impl Chains {
-    pub(super) fn new(per_key: usize) -> Self {
-        Self { per_key, chains: Slab::new(), of: HashTable::new(), links: Vec::new() }
+    /// Of so many records at most.
+    pub(super) fn new(per_key: usize, most: usize) -> Self {
+        let (of, links) = (HashTable::new(), Vec::new());
+        Self { per_key, chains: Slab::new(most), of, links }
     }
 
     /// A record stands behind all others of its key; whether its call may begin.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use millstream_core::Moment;
 
-use super::slab::NONE;
+use super::slab::{NONE, grow};
 
 /// The calls that have begun and are not over, by the number of their place.
 ///
@@ -20,7 +20,7 @@ use super::slab::NONE;
 /// use millstream_core::Moment;
 /// use millstream_operators::async_wait::Deadlines;
 ///
-/// let mut deadlines = Deadlines::new(Some(Duration::from_nanos(10)));
+/// let mut deadlines = Deadlines::new(Some(Duration::from_nanos(10)), 100);
 /// deadlines.begin(3);
 /// deadlines.begin(1);
 /// deadlines.look(Moment::from_nanos(5));
@@ -32,6 +32,8 @@ use super::slab::NONE;
 #[derive(Debug)]
 pub struct Deadlines {
     time: Option<Duration>,
+    /// As many places as there can be.
+    most: usize,
     links: Vec<Link>,
     first: u32,
     last: u32,
@@ -45,38 +47,35 @@ pub struct Deadlines {
 struct Link {
     before: u32,
     behind: u32,
+    /// Or one of the two that no clock shows.
     began: Moment,
-    state: State,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Unlisted,
-    /// Listed, and no look has come since.
-    Undated,
-    Dated,
-}
+/// Stands in place of the beginning of a call that is not listed.
+const NEVER: Moment = Moment::from_nanos(u64::MAX);
+/// And of one that is, while no look has come since.
+const UNDATED: Moment = Moment::from_nanos(u64::MAX - 1);
 
-const UNLISTED: Link =
-    Link { before: NONE, behind: NONE, began: Moment::ZERO, state: State::Unlisted };
+const UNLISTED: Link = Link { before: NONE, behind: NONE, began: NEVER };
 
 impl Deadlines {
-    /// No calls; each will have this time, or as long as it takes.
-    pub const fn new(time: Option<Duration>) -> Self {
+    /// No calls, and in so many places at most; each will have this time, or as long as it takes.
+    pub const fn new(time: Option<Duration>, most: usize) -> Self {
         let (first, last, undated) = (NONE, NONE, NONE);
-        Self { time, links: Vec::new(), first, last, undated, looked: Moment::ZERO }
+        Self { time, most, links: Vec::new(), first, last, undated, looked: Moment::ZERO }
     }
 
     /// A call begins in this place; nothing happens if one is there.
     pub fn begin(&mut self, place: usize) {
-        if self.links.len() <= place {
-            self.links.resize(place + 1, UNLISTED);
+        while self.links.len() <= place {
+            grow(&mut self.links, self.most);
+            self.links.push(UNLISTED);
         }
         let Ok(index) = u32::try_from(place) else { return };
-        if self.links[place].state != State::Unlisted {
+        if self.links[place].began != NEVER {
             return;
         }
-        self.links[place] = Link { before: self.last, state: State::Undated, ..UNLISTED };
+        self.links[place] = Link { before: self.last, behind: NONE, began: UNDATED };
         match self.links.get_mut(self.last as usize) {
             Some(last) => last.behind = index,
             None => self.first = index,
@@ -91,7 +90,7 @@ impl Deadlines {
     pub fn look(&mut self, now: Moment) {
         self.looked = now;
         while let Some(link) = self.links.get_mut(self.undated as usize) {
-            (link.began, link.state) = (now, State::Dated);
+            link.began = now.min(Moment::from_nanos(u64::MAX - 2));
             self.undated = link.behind;
         }
     }
@@ -100,8 +99,8 @@ impl Deadlines {
     /// if there was none.
     pub fn end(&mut self, place: usize) -> Option<(Moment, Moment)> {
         let link = self.links.get_mut(place)?;
-        let Link { before, behind, began, state } = std::mem::replace(link, UNLISTED);
-        if state == State::Unlisted {
+        let Link { before, behind, began } = std::mem::replace(link, UNLISTED);
+        if began == NEVER {
             return None;
         }
         match self.links.get_mut(before as usize) {
@@ -115,7 +114,7 @@ impl Deadlines {
         if self.undated as usize == place {
             self.undated = behind;
         }
-        Some((if state == State::Dated { began } else { self.looked }, self.looked))
+        Some((if began == UNDATED { self.looked } else { began }, self.looked))
     }
 
     /// The place of the call that began first, and when that was.
@@ -141,6 +140,6 @@ impl Deadlines {
     /// Whether the time of the call in this place is over at `now`.
     pub fn is_due(&self, place: usize, now: Moment) -> bool {
         let (Some(link), Some(time)) = (self.links.get(place), self.time) else { return false };
-        link.state == State::Dated && link.began.plus(time) <= now
+        link.began < UNDATED && link.began.plus(time) <= now
     }
 }

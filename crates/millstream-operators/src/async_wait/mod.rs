@@ -29,5 +29,6 @@ pub use outcome::{Answer, CallError, Cause, DeadLetter, Out, Start};
 pub use policy::{Handlers, Limits, Retry, SettingError, Verdict};
 pub use queue::{Order, Popped, Queue, Room, Ticket, Unemitted};
 pub use seen::Seen;
+pub use slab::grow;
 pub use stored::{Admission, StoredElement};
 pub use wait::{AsyncWait, Kept};

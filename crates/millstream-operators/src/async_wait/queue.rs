@@ -159,15 +159,16 @@ pub struct Queue<P, R> {
 impl<P, R> Queue<P, R> {
     /// An empty queue. A capacity of zero is taken for one, as is a limit a key of zero.
     pub fn new(order: Order, capacity: usize) -> Self {
+        let capacity = capacity.clamp(1, NONE as usize);
         let waiting = match order {
             Order::Unordered => Waiting::Nothing,
             Order::Ordered => Waiting::Others(Line::EMPTY),
-            Order::KeyOrdered { per_key } => Waiting::Key(Chains::new(per_key.max(1))),
+            Order::KeyOrdered { per_key } => Waiting::Key(Chains::new(per_key.max(1), capacity)),
         };
         Self {
-            capacity: capacity.clamp(1, NONE as usize),
+            capacity,
             waiting,
-            entries: Slab::new(),
+            entries: Slab::new(capacity),
             segments: VecDeque::new(),
             front: 0,
             records: 0,

@@ -5,6 +5,7 @@ use millstream_core::{Failure, Record, Stamped, describe};
 use super::outcome::{Answer, CallError, Cause, Settled, settled};
 use super::policy::Handlers;
 use super::queue::Ticket;
+use super::stored::Admission;
 use super::wait::AsyncWait;
 
 impl<I: Record + Clone, R> AsyncWait<I, R> {
@@ -20,6 +21,12 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
         let ticket = self.queue.pending_at(place)?;
         let call = self.queue.pending(ticket)?;
         call.out.then_some((ticket, call.attempt))
+    }
+
+    /// The record in this place, if it has no outcome.
+    #[inline]
+    pub fn record_at(&self, place: usize) -> Option<Admission> {
+        Some(self.queue.pending(self.queue.pending_at(place)?)?.admission)
     }
 
     /// Whether the answer of the call in this place may go out at once, as one that

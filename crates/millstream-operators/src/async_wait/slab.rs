@@ -5,11 +5,21 @@ use crate::let_go_all;
 /// Says that there is no place; an index that no slab reaches.
 pub(super) const NONE: u32 = u32::MAX;
 
+/// Makes room for one more, and for as many as there are, but for no more than `most` in all: what
+/// is known to be the end need not be doubled.
+pub fn grow<T>(places: &mut Vec<T>, most: usize) {
+    let len = places.len();
+    if len == places.capacity() {
+        places.reserve_exact(len.max(4).min(most.saturating_sub(len)).max(1));
+    }
+}
+
 /// Values in numbered places. A place is given out with its generation, so that a number that is
 /// kept too long does not reach the value that came after.
 #[derive(Debug)]
 pub(super) struct Slab<T> {
     places: Vec<Place<T>>,
+    most: usize,
     free: u32,
 }
 
@@ -29,8 +39,9 @@ impl<T> Drop for Slab<T> {
 }
 
 impl<T> Slab<T> {
-    pub(super) const fn new() -> Self {
-        Self { places: Vec::new(), free: NONE }
+    /// With so many places at most.
+    pub(super) const fn new(most: usize) -> Self {
+        Self { places: Vec::new(), most, free: NONE }
     }
 
     /// The number of the place that the next value will be put in.
@@ -51,6 +62,7 @@ impl<T> Slab<T> {
             }
             None => {
                 let index = u32::try_from(self.places.len()).unwrap_or(NONE);
+                grow(&mut self.places, self.most);
                 self.places.push(Place { generation: 0, next: NONE, value: Some(value) });
                 (index, 0)
             }

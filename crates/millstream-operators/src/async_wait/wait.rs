@@ -92,7 +92,7 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
     pub fn new(limits: Limits, task: &TaskInfo) -> Self {
         Self {
             queue: Queue::new(limits.order, limits.capacity),
-            runs: Deadlines::new(limits.timeout),
+            runs: Deadlines::new(limits.timeout, limits.capacity),
             subtask: u32::try_from(task.subtask).unwrap_or(u32::MAX),
             parallelism: u32::try_from(task.parallelism).unwrap_or(u32::MAX),
             key_groups: task.key_groups,

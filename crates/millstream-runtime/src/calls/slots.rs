@@ -14,7 +14,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use millstream_operators::async_wait::Admission;
+use millstream_operators::async_wait::{Admission, grow};
 
 use super::current::in_call;
 use super::woken::{CallWaker, InTurn, Woken};
@@ -33,30 +33,29 @@ pub(crate) enum Polled<T> {
 /// The calls of one task that are out, each in the place of its record.
 pub(crate) struct Calls<F> {
     slots: Vec<Slot<F>>,
+    most: usize,
     woken: Arc<Woken>,
     /// Places whose wake was taken over, of which so many were worked off.
-    taken: Vec<usize>,
+    taken: Vec<u32>,
     done: usize,
 }
 
 struct Slot<F> {
+    /// The call that is out, if one is.
     future: Pin<Box<Option<F>>>,
     wake: Arc<CallWaker>,
     waker: Waker,
-    /// Which record the call is for that is out; none if none is.
-    out: Option<Admission>,
 }
 
 impl<F> Slot<F> {
-    fn new(place: usize, woken: &Arc<Woken>) -> Self {
+    fn new(place: u32, woken: &Arc<Woken>) -> Self {
         let wake = Arc::new(CallWaker::new(place, woken));
         let waker = Waker::from(wake.clone());
-        Self { future: Box::pin(None), wake, waker, out: None }
+        Self { future: Box::pin(None), wake, waker }
     }
 
     /// The call is over or given up; its future is dropped, which may panic.
     fn clear(&mut self) {
-        self.out = None;
         let future = &mut self.future;
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| future.set(None))) {
             std::mem::forget(payload);
@@ -94,9 +93,10 @@ impl<F: Future> Slot<F> {
 }
 
 impl<F: Future> Calls<F> {
-    pub(crate) fn new() -> Self {
+    /// No calls yet, and in so many places at most.
+    pub(crate) fn new(most: usize) -> Self {
         let woken = Arc::new(Woken::new());
-        Self { slots: Vec::new(), woken, taken: Vec::new(), done: 0 }
+        Self { slots: Vec::new(), most, woken, taken: Vec::new(), done: 0 }
     }
 
     /// The task's turn begins, and lasts until this is dropped.
@@ -119,26 +119,26 @@ impl<F: Future> Calls<F> {
         };
         // What was woken before was another call.
         slot.wake.clear();
-        let polled = slot.poll(record, Some(create));
-        if matches!(polled, Polled::Pending) {
-            slot.out = Some(record);
-        }
-        polled
+        slot.poll(record, Some(create))
     }
 
     #[cold]
     fn add_slots(&mut self, place: usize) -> &mut Slot<F> {
         let new = self.slots.len()..=place;
-        self.slots.extend(new.map(|place| Slot::new(place, &self.woken)));
+        grow(&mut self.slots, self.most);
+        self.slots.extend(new.map(|place| Slot::new(place as u32, &self.woken)));
         &mut self.slots[place]
     }
 
     /// Polls the next call that has been woken, and says in which place it is and for which record.
-    /// None if there is no further one.
+    /// None if there is no further one. `record` says which record's call is out in a place.
     #[inline]
-    pub(crate) fn poll_next(&mut self) -> Option<(usize, Admission, Polled<F::Output>)> {
+    pub(crate) fn poll_next(
+        &mut self,
+        record: impl Fn(usize) -> Option<Admission>,
+    ) -> Option<(usize, Admission, Polled<F::Output>)> {
         loop {
-            let Some(&place) = self.taken.get(self.done) else {
+            let Some(place) = self.taken.get(self.done).map(|place| *place as usize) else {
                 self.taken.clear();
                 self.done = 0;
                 self.woken.take(&mut self.taken);
@@ -148,25 +148,23 @@ impl<F: Future> Calls<F> {
                 continue;
             };
             self.done += 1;
-            if let Some((record, polled)) = self.poll_woken(place) {
+            if let Some(record) = record(place)
+                && let Some(polled) = self.poll_woken(place, record)
+            {
                 return Some((place, record, polled));
             }
         }
     }
 
-    /// Polls the call in this place if it has been woken.
+    /// Polls the call for this record in this place, if it has been woken.
     #[inline]
-    pub(crate) fn poll_woken(&mut self, place: usize) -> Option<(Admission, Polled<F::Output>)> {
+    pub(crate) fn poll_woken(
+        &mut self,
+        place: usize,
+        record: Admission,
+    ) -> Option<Polled<F::Output>> {
         let slot = self.slots.get_mut(place)?;
-        let record = slot.out?;
-        if !slot.wake.clear() {
-            return None;
-        }
-        let polled = slot.poll(record, None::<fn() -> F>);
-        if !matches!(polled, Polled::Pending) {
-            slot.out = None;
-        }
-        Some((record, polled))
+        slot.wake.clear().then(|| slot.poll(record, None::<fn() -> F>))
     }
 
     /// Drops the call in this place.

@@ -26,7 +26,9 @@ pub(super) struct Woken {
 }
 
 struct List {
-    places: Vec<usize>,
+    places: Vec<u32>,
+    /// The memory of the thread's list, between two turns.
+    spare: Vec<u32>,
     /// Who is to be woken; none while the task is awake.
     sleeper: Option<Waker>,
 }
@@ -35,25 +37,38 @@ thread_local! {
     /// Whose turn it is on this thread: the address of its [`Woken`], or zero.
     static TURN_OF: Cell<usize> = const { Cell::new(0) };
     /// Its calls that have been woken in this turn.
-    static HERE: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
+    static HERE: RefCell<Vec<u32>> = const { RefCell::new(Vec::new()) };
 }
 
 /// A task has its turn on this thread for as long as this lives.
 pub(crate) struct InTurn {
     woken: Arc<Woken>,
     /// Whose turn it was before, and what it had in its list: a call may run a dataflow of its own.
-    before: (usize, Vec<usize>),
+    before: (usize, Vec<u32>),
 }
 
 impl Drop for InTurn {
-    /// What has been woken and not polled waits for the next turn.
+    /// What has been woken and not polled waits for the next turn. There is one: a task that rests
+    /// has nothing here.
     fn drop(&mut self) {
         let (turn_of, here) = mem::take(&mut self.before);
         TURN_OF.set(turn_of);
         let mut left = HERE.replace(here);
+        let mut list = self.woken.list();
         if !left.is_empty() {
-            self.woken.add(|places| places.append(&mut left));
+            move_to(&mut list.places, &mut left);
+            self.woken.some.store(true, Ordering::Relaxed);
         }
+        list.spare = left;
+    }
+}
+
+/// Behind what is there; the memory of both is kept.
+fn move_to(places: &mut Vec<u32>, from: &mut Vec<u32>) {
+    if places.is_empty() {
+        mem::swap(places, from);
+    } else {
+        places.append(from);
     }
 }
 
@@ -63,7 +78,7 @@ fn address(woken: &Arc<Woken>) -> usize {
 
 impl Woken {
     pub(super) const fn new() -> Self {
-        let list = List { places: Vec::new(), sleeper: None };
+        let list = List { places: Vec::new(), spare: Vec::new(), sleeper: None };
         Self { list: Mutex::new(list), some: AtomicBool::new(false) }
     }
 
@@ -73,15 +88,18 @@ impl Woken {
 
     /// A turn of the task begins: it is awake.
     pub(super) fn begin_turn(self: &Arc<Self>) -> InTurn {
-        self.list().sleeper = None;
-        let before = (TURN_OF.replace(address(self)), HERE.take());
+        let mut list = self.list();
+        list.sleeper = None;
+        let here = mem::take(&mut list.spare);
+        drop(list);
+        let before = (TURN_OF.replace(address(self)), HERE.replace(here));
         InTurn { woken: self.clone(), before }
     }
 
-    /// Something is added to the list; the task is woken if it sleeps.
-    fn add(&self, to: impl FnOnce(&mut Vec<usize>)) {
+    /// A call is added to the list; the task is woken if it sleeps.
+    fn add(&self, place: u32) {
         let mut list = self.list();
-        to(&mut list.places);
+        list.places.push(place);
         self.some.store(true, Ordering::Relaxed);
         let sleeper = list.sleeper.take();
         drop(list);
@@ -92,18 +110,12 @@ impl Woken {
 
     /// Puts what has been woken behind `places`, which keeps its memory.
     #[inline]
-    pub(super) fn take(&self, places: &mut Vec<usize>) {
-        HERE.with_borrow_mut(|here| {
-            if places.is_empty() {
-                mem::swap(places, here);
-            } else {
-                places.append(here);
-            }
-        });
+    pub(super) fn take(&self, places: &mut Vec<u32>) {
+        HERE.with_borrow_mut(|here| move_to(places, here));
         if self.some.load(Ordering::Relaxed) {
             let mut list = self.list();
             self.some.store(false, Ordering::Relaxed);
-            places.append(&mut list.places);
+            move_to(places, &mut list.places);
         }
     }
 
@@ -124,7 +136,7 @@ impl Woken {
 /// What wakes the call in one place. Made once and used by every call that comes there, so a wake
 /// that comes late makes another call be polled in vain, and nothing else.
 pub(super) struct CallWaker {
-    place: usize,
+    place: u32,
     woken: Arc<Woken>,
     /// It stands in the list of the thread; of no meaning to other threads.
     here: AtomicBool,
@@ -133,7 +145,7 @@ pub(super) struct CallWaker {
 }
 
 impl CallWaker {
-    pub(super) fn new(place: usize, woken: &Arc<Woken>) -> Self {
+    pub(super) fn new(place: u32, woken: &Arc<Woken>) -> Self {
         let (here, listed) = (AtomicBool::new(false), AtomicBool::new(false));
         Self { place, woken: woken.clone(), here, listed }
     }
@@ -154,7 +166,7 @@ impl CallWaker {
         if self.listed.swap(true, Ordering::AcqRel) {
             return;
         }
-        self.woken.add(|places| places.push(self.place));
+        self.woken.add(self.place);
     }
 }
 

@@ -109,7 +109,7 @@ proptest! {
         ops in prop::collection::vec(op(), 0..120),
     ) {
         let mut begun = Begun { time, ..Begun::default() };
-        let mut deadlines = Deadlines::new(time.map(Duration::from_nanos));
+        let mut deadlines = Deadlines::new(time.map(Duration::from_nanos), 9);
         for op in ops {
             begun.apply(op, &mut deadlines);
             begun.check(&deadlines);
@@ -150,7 +150,7 @@ proptest! {
 
 #[test]
 fn no_deadline_is_counted_from_before_the_call_began() {
-    let mut deadlines = Deadlines::new(Some(Duration::from_nanos(10)));
+    let mut deadlines = Deadlines::new(Some(Duration::from_nanos(10)), 9);
     deadlines.look(at(100));
     deadlines.begin(0);
     assert_eq!((deadlines.next_due(), deadlines.due(at(1_000))), (None, None));

@@ -23,7 +23,8 @@ impl<C: Caller> Driver<C> {
         wait: AsyncWait<C::In, C::Answer>,
         effects: Effects<C::Out>,
     ) -> Self {
-        Self { calls: Calls::new(), caller, wait, effects, events: Events::default() }
+        let calls = Calls::new(wait.capacity());
+        Self { calls, caller, wait, effects, events: Events::default() }
     }
 
     /// The task's turn begins, and lasts until this is dropped.
@@ -91,7 +92,9 @@ impl<C: Caller> Driver<C> {
     /// Polls the next call that has been woken. Whether there was one.
     #[inline]
     pub(super) fn poll_next(&mut self) -> Result<bool, Failure> {
-        let Some((place, record, polled)) = self.calls.poll_next() else { return Ok(false) };
+        let Self { calls, wait, .. } = self;
+        let next = calls.poll_next(|place| wait.record_at(place));
+        let Some((place, record, polled)) = next else { return Ok(false) };
         self.events.woken(record, &polled);
         self.file(place, polled)?;
         Ok(true)
@@ -100,7 +103,9 @@ impl<C: Caller> Driver<C> {
     /// Gives up records whose time is over at `now`. An answer that was there before counts.
     pub(super) fn expire(&mut self, now: Moment) -> Result<(), Failure> {
         while let Some(ticket) = self.wait.next_expired(now) {
-            if let Some((record, polled)) = self.calls.poll_woken(ticket.index()) {
+            if let Some(record) = self.wait.record_at(ticket.index())
+                && let Some(polled) = self.calls.poll_woken(ticket.index(), record)
+            {
                 self.events.woken(record, &polled);
                 self.file(ticket.index(), polled)?;
             }
