@@ -368,10 +368,8 @@ fn decided(
     let function = Deciding { desk: desk.clone(), decided, asked: asked.clone() };
     let (came, outcome) = run(async {
         let clock = ManualClock::new();
-        let wait = AsyncWait::ordered()
-            .timeout(ms(300))
-            .on_timeout(then.clone())
-            .on_error(then.clone());
+        let wait =
+            AsyncWait::ordered().timeout(ms(300)).on_timeout(then.clone()).on_error(then.clone());
         let flow = Dataflow::new("calls");
         let out = flow
             .source("numbers", Feed::of([at(1, 10), at(2, 20)]))

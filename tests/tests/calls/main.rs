@@ -1,6 +1,8 @@
 //! Calls to outside systems, proven through whole jobs: what goes out, at which time, in which order,
 //! and what must not be there.
 
+mod capacity;
 mod desk;
 mod functions;
 mod orders;
+mod policies;
