@@ -2,7 +2,9 @@
 //! and what must not be there.
 
 mod capacity;
+mod completer;
 mod desk;
+mod faults;
 mod functions;
 mod orders;
 mod policies;
