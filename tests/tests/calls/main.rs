@@ -2,6 +2,7 @@
 //! and what must not be there.
 
 mod capacity;
+mod chains;
 mod completer;
 mod desk;
 mod faults;
