@@ -3,6 +3,7 @@
 
 mod capacity;
 mod chains;
+mod clock;
 mod completer;
 mod desk;
 mod faults;
