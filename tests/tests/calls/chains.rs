@@ -83,7 +83,7 @@ async fn opens_slowly(log: &Log, what: &'static str) {
 
 /// A sink that says when it is open.
 #[derive(Clone)]
-struct Slow(Log, Collected<u64>);
+struct Slow(Log);
 
 impl Sink for Slow {
     type In = u64;
@@ -164,7 +164,7 @@ fn a091_a_stage_is_opened_when_all_that_is_behind_it_is() {
             .async_call("first", AsyncWait::ordered(), told(&log, &desk, FIRST))
             .operator("check", |_| Checker::new())
             .async_call("second", AsyncWait::ordered(), told(&log, &desk, SECOND))
-            .sink("out", Slow(log.clone(), Collected::default()));
+            .sink("out", Slow(log.clone()));
         let job = start(&flow, &clock).await;
         idle().await;
         assert_eq!(log.take(), ["sink", "second opens", "first opens", "the first record"]);

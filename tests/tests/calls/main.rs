@@ -1,5 +1,5 @@
-//! Calls to outside systems, proven through whole jobs: what goes out, at which time, in which order,
-//! and what must not be there.
+//! Calls to outside systems, proven through whole jobs: what goes out, at which time, in which
+//! order, and what must not be there.
 
 mod capacity;
 mod chains;
@@ -10,3 +10,4 @@ mod faults;
 mod functions;
 mod orders;
 mod policies;
+mod random;

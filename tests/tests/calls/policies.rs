@@ -1,5 +1,5 @@
-//! What becomes of calls that time out, fail or panic: the job fails, the record is dropped, something
-//! stands in its place, or it leaves as a dead letter.
+//! What becomes of calls that time out, fail or panic: the job fails, the record is dropped,
+//! something stands in its place, or it leaves as a dead letter.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -207,8 +207,8 @@ fn the_text_of_a_panic_that_fails_the_job_says_where_and_about_what() {
             bed.comes([n]).await;
             let panic = format!("assertion `left != right` failed: {message}");
             let expected = format!(
-                "{FAILED}the call failed, after 1 call: panicked: {panic}\n  left: {n}\n right: {n}; \
-                 the record is {n}"
+                "{FAILED}the call failed, after 1 call: panicked: {panic}\n  left: {n}\n \
+                 right: {n}; the record is {n}"
             );
             assert_eq!(bed.failed().await, expected);
         });

@@ -1,5 +1,5 @@
-//! Proves what a task of calls does with marks: watermarks keep their places, barriers pass calls that
-//! are out and a stage that is full.
+//! Proves what a task of calls does with marks: watermarks keep their places, barriers pass calls
+//! that are out and a stage that is full.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
