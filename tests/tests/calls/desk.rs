@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use millstream::prelude::*;
-use millstream::{Collected, Read, ReadContext, Reader, Source, TaskContext};
+use millstream::{Collected, DeadLetter, Read, ReadContext, Reader, Source, TaskContext};
 use millstream_testkit::{ManualClock, until};
 
 /// The answer of a call.
@@ -252,3 +252,95 @@ impl Reader for Feed {
         0
     }
 }
+
+/// A job of one stage of calls that a test feeds and answers by hand, on a clock that it moves.
+pub struct Bed {
+    pub desk: Desk<u64>,
+    pub feed: Feed,
+    pub clock: ManualClock,
+    pub job: Job,
+    pub out: Collected<u64>,
+    pub letters: Collected<DeadLetter<u64>>,
+}
+
+impl Bed {
+    /// One whose dead letters go to [`letters`], if they go anywhere.
+    pub async fn new(wait: AsyncWait<u64, u64>) -> Self {
+        let desk = Desk::new();
+        let theirs = desk.clone();
+        Self::calling(wait, desk, move |n| theirs.call(n)).await
+    }
+
+    /// One whose calls are made by this function.
+    pub async fn calling<C, F>(wait: AsyncWait<u64, u64>, desk: Desk<u64>, call: F) -> Self
+    where
+        C: Future<Output = Answer<u64>> + 'static,
+        F: Fn(u64) -> C + Clone + Send + 'static,
+    {
+        let (feed, clock) = (Feed::default(), ManualClock::new());
+        let flow = Dataflow::new("calls");
+        let called = flow.source("numbers", feed.clone()).async_wait("call", wait, call);
+        let letters = called.side_output(&letters()).collect("letters");
+        let out = called.collect("out");
+        let job = start(&flow, &clock).await;
+        Self { desk, feed, clock, job, out, letters }
+    }
+
+    /// These records come and are worked off as far as that is possible.
+    pub async fn comes(&self, values: impl IntoIterator<Item = u64>) {
+        self.feed.give(values);
+        idle().await;
+    }
+
+    pub async fn answers(&self, value: u64) {
+        self.desk.answer(value, value * 10);
+        idle().await;
+    }
+
+    pub async fn fails(&self, value: u64) {
+        self.desk.fail(value, &format!("no {value}"));
+        idle().await;
+    }
+
+    /// So many milliseconds pass.
+    pub async fn passes(&self, millis: u64) {
+        self.clock.advance(ms(millis));
+        idle().await;
+    }
+
+    pub fn came(&self) -> Vec<String> {
+        came(&self.out)
+    }
+
+    /// The dead letters that came so far, each with its time.
+    pub fn dead(&self) -> Vec<(DeadLetter<u64>, Option<i64>)> {
+        let stamp = |it: Stamped<DeadLetter<u64>>| {
+            let at = it.timestamp().map(Timestamp::millis);
+            (it.value, at)
+        };
+        self.letters.take_stamped().into_iter().map(stamp).collect()
+    }
+
+    /// The input ends, and the job must come to its good end. What came since it was last asked.
+    pub async fn ends(self) -> Vec<String> {
+        self.feed.end();
+        self.job.finished().await.unwrap();
+        assert_eq!(self.desk.open(), [0_u64; 0], "no call outlives its job");
+        self.came()
+    }
+
+    /// The job has failed with this text, and no call is left.
+    pub async fn failed(self) -> String {
+        let error = self.job.finished().await.expect_err("the job has to fail");
+        assert_eq!(self.desk.open(), [0_u64; 0], "no call outlives its job");
+        error.to_string()
+    }
+}
+
+/// Where dead letters go in these tests.
+pub fn letters() -> SideOutput<DeadLetter<u64>> {
+    SideOutput::new("letters")
+}
+
+/// All that a text of an error of the stage of calls begins with.
+pub const FAILED: &str = r#"task 0 of "call" in job "calls" failed: "#;

@@ -1,5 +1,5 @@
-//! A function of one's own is opened once a task, called on the task's own arbiter alone, asked about
-//! failures, and closed last.
+//! A function of one's own is opened once a task, called on the task's own arbiter alone, asked
+//! about failures, and closed last.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
@@ -16,8 +16,10 @@ use tokio::sync::oneshot;
 use crate::desk::{Answer, Desk, Feed, at, came, idle, ms, start};
 
 /// What was called: of which task, what, on which thread, within which call.
+type Entry = (usize, &'static str, ThreadId, Option<CallId>);
+
 #[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<(usize, &'static str, ThreadId, Option<CallId>)>>>);
+struct Log(Arc<Mutex<Vec<Entry>>>);
 
 impl Log {
     fn note(&self, subtask: usize, what: &'static str) {
@@ -111,7 +113,7 @@ impl AsyncFunction for Noting {
             let (answer, answered) = oneshot::channel();
             log.note(subtask, "poll");
             // Some are never answered.
-            if n % 97 == 0 {
+            if n.is_multiple_of(97) {
                 std::future::pending::<()>().await;
             }
             pool.send((n, answer)).unwrap();

@@ -1,6 +1,13 @@
-//! Calls to outside systems, proven through whole jobs: what goes out, at which time, in which order,
-//! and what must not be there.
+//! Calls to outside systems, proven through whole jobs: what goes out, at which time, in which
+//! order, and what must not be there.
 
+mod capacity;
+mod chains;
+mod clock;
+mod completer;
 mod desk;
+mod faults;
 mod functions;
 mod orders;
+mod policies;
+mod random;

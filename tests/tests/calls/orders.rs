@@ -1,5 +1,5 @@
-//! Each way to write a call gives the same in each order: on one task and on several, on two threads
-//! and in the order of a seed.
+//! Each way to write a call gives the same in each order: on one task and on several, on two
+//! threads and in the order of a seed.
 
 use std::future::poll_fn;
 use std::task::Poll;

@@ -20,6 +20,9 @@ mod turner;
 mod barrier_tests;
 #[cfg(not(loom))]
 #[cfg(test)]
+mod call_tests;
+#[cfg(not(loom))]
+#[cfg(test)]
 mod mailbox_tests;
 
 pub(crate) use budget::Budget;

@@ -4,6 +4,7 @@ mod branch;
 mod inbox;
 mod loan;
 mod outlet;
+mod whole;
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
