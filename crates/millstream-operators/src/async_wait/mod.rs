@@ -14,6 +14,7 @@ mod policy;
 mod queue;
 mod restore;
 mod seen;
+mod segments;
 mod settle;
 mod slab;
 mod stored;

@@ -22,6 +22,7 @@ use millstream_core::{KeyHash, Mark};
 
 use super::chains::Chains;
 use super::line::Line;
+use super::segments::{Front, Segments};
 use super::slab::{NONE, Slab};
 
 /// In which order results go out.
@@ -99,17 +100,6 @@ struct Entry<P, R> {
     next: u32,
 }
 
-#[derive(Debug)]
-enum Segment {
-    Records {
-        /// Records whose result is not in the list.
-        open: usize,
-        /// Those that may go.
-        ready: Line,
-    },
-    Mark(u64, Mark),
-}
-
 /// What a result waits for, in each of the orders.
 #[derive(Debug)]
 enum Waiting {
@@ -145,9 +135,7 @@ pub struct Queue<P, R> {
     capacity: usize,
     waiting: Waiting,
     entries: Slab<Entry<P, R>>,
-    segments: VecDeque<Segment>,
-    /// The number of the first of them.
-    front: u64,
+    segments: Segments,
     records: usize,
     resolved: usize,
     marks: usize,
@@ -169,8 +157,7 @@ impl<P, R> Queue<P, R> {
             capacity,
             waiting,
             entries: Slab::new(capacity),
-            segments: VecDeque::new(),
-            front: 0,
+            segments: Segments::new(),
             records: 0,
             resolved: 0,
             marks: 0,
@@ -222,7 +209,7 @@ impl<P, R> Queue<P, R> {
     /// In key order `key` says which records are kept in order; those without one are, too.
     #[inline]
     pub fn admit(&mut self, payload: P, key: Option<KeyHash>) -> (Ticket, bool) {
-        let segment = self.segment_of_next();
+        let segment = self.segments.join();
         let number = self.number();
         let entry = Entry { payload, result: None, number, segment, next: NONE };
         let (index, generation) = self.entries.insert(entry);
@@ -244,16 +231,6 @@ impl<P, R> Queue<P, R> {
         self.entries.next_index()
     }
 
-    /// The segment that the next record belongs to, in which it is counted.
-    #[inline]
-    fn segment_of_next(&mut self) -> u64 {
-        match self.segments.back_mut() {
-            Some(Segment::Records { open, .. }) => *open += 1,
-            _ => self.segments.push_back(Segment::Records { open: 1, ready: Line::EMPTY }),
-        }
-        self.front + self.segments.len() as u64 - 1
-    }
-
     const fn number(&mut self) -> u64 {
         self.admitted += 1;
         self.admitted - 1
@@ -262,7 +239,7 @@ impl<P, R> Queue<P, R> {
     /// Takes a mark behind everything that was admitted.
     pub fn mark(&mut self, mark: Mark) {
         let number = self.number();
-        self.segments.push_back(Segment::Mark(number, mark));
+        self.segments.mark(number, mark);
         self.marks += 1;
     }
 
@@ -275,7 +252,7 @@ impl<P, R> Queue<P, R> {
         self.resolved += 1;
         match &self.waiting {
             Waiting::Nothing => {
-                release(&mut self.entries, &mut self.segments, self.front, ticket.index);
+                release(&mut self.entries, &mut self.segments, ticket.index);
             }
             Waiting::Others(_) => self.release_others(),
             Waiting::Key(_) => self.release_of_key(ticket.index, false),
@@ -288,7 +265,7 @@ impl<P, R> Queue<P, R> {
     #[inline]
     pub fn take_next(&mut self, index: usize) -> Option<P> {
         let index = u32::try_from(index).ok()?;
-        let segment = self.front_segment()?;
+        let segment = self.segments.flowing()?;
         let entry = self.entries.get(index)?;
         let may_go = match &self.waiting {
             Waiting::Nothing => true,
@@ -298,9 +275,7 @@ impl<P, R> Queue<P, R> {
         if !may_go || entry.segment != segment || entry.result.is_some() {
             return None;
         }
-        if let Some(Segment::Records { open, .. }) = self.segments.front_mut() {
-            *open -= 1;
-        }
+        self.segments.come(segment);
         self.records -= 1;
         let next = entry.next;
         match &mut self.waiting {
@@ -314,22 +289,10 @@ impl<P, R> Queue<P, R> {
         Some(self.entries.remove(index)?.payload)
     }
 
-    /// The number of the segment in front, if its results go out as they come.
-    #[inline]
-    fn front_segment(&mut self) -> Option<u64> {
-        loop {
-            match self.segments.front()? {
-                Segment::Records { open: 0, ready: Line::EMPTY } => self.pass_segment(),
-                Segment::Records { ready: Line::EMPTY, .. } => return Some(self.front),
-                Segment::Records { .. } | Segment::Mark(..) => return None,
-            }
-        }
-    }
-
     /// Results that have come, and now those of all before them, come to their segments.
     #[inline]
     fn release_others(&mut self) {
-        let Self { waiting: Waiting::Others(line), entries, segments, front, .. } = self else {
+        let Self { waiting: Waiting::Others(line), entries, segments, .. } = self else {
             return;
         };
         while let Some(index) = line.peek()
@@ -337,20 +300,19 @@ impl<P, R> Queue<P, R> {
             && entry.result.is_some()
         {
             line.pop(entry.next);
-            release(entries, segments, *front, index);
+            release(entries, segments, index);
         }
     }
 
     /// The result of a record has come, and what waited for it in its key comes to its segment;
     /// itself too, unless it is about to go.
     fn release_of_key(&mut self, index: u32, goes: bool) {
-        let Self { waiting: Waiting::Key(chains), entries, segments, front, begins, .. } = self
-        else {
+        let Self { waiting: Waiting::Key(chains), entries, segments, begins, .. } = self else {
             return;
         };
         let begin = chains.resolve(index, |each| {
             if !(goes && each == index) {
-                release(entries, segments, *front, each);
+                release(entries, segments, each);
             }
         });
         if let Some(index) = begin {
@@ -365,41 +327,25 @@ impl<P, R> Queue<P, R> {
 
     /// Whether something can go out.
     pub fn has_next(&self) -> bool {
-        let mut segments = self.segments.iter();
-        // Segments of records that have all gone out may stand in front.
-        let over = |it: &&Segment| matches!(it, Segment::Records { open: 0, ready: Line::EMPTY });
-        match segments.find(|it| !over(it)) {
-            None | Some(Segment::Records { ready: Line::EMPTY, .. }) => false,
-            Some(Segment::Records { .. } | Segment::Mark(..)) => true,
-        }
+        self.segments.has_next()
     }
 
     /// What goes out next, if it can go out yet.
     #[inline]
     pub fn pop(&mut self) -> Option<Popped<P, R>> {
-        loop {
-            match self.segments.front_mut()? {
-                Segment::Records { open: 1.., ready: Line::EMPTY } => return None,
-                Segment::Records { open: 0, ready: Line::EMPTY } => self.pass_segment(),
-                Segment::Records { ready, .. } => {
-                    let entry = self.entries.remove(ready.first)?;
-                    ready.pop(entry.next);
-                    self.records -= 1;
-                    self.resolved -= 1;
-                    return Some(Popped::Record(entry.payload, entry.result?));
-                }
-                &mut Segment::Mark(_, mark) => {
-                    self.pass_segment();
-                    self.marks -= 1;
-                    return Some(Popped::Mark(mark));
-                }
+        match self.segments.next()? {
+            Front::Mark(mark) => {
+                self.marks -= 1;
+                Some(Popped::Mark(mark))
+            }
+            Front::Record(ready) => {
+                let entry = self.entries.remove(ready.first)?;
+                ready.pop(entry.next);
+                self.records -= 1;
+                self.resolved -= 1;
+                Some(Popped::Record(entry.payload, entry.result?))
             }
         }
-    }
-
-    fn pass_segment(&mut self) {
-        self.segments.pop_front();
-        self.front += 1;
     }
 
     /// What is kept of a record that has no result yet.
@@ -428,10 +374,7 @@ impl<P, R> Queue<P, R> {
     pub fn unemitted(&self) -> Vec<Unemitted<'_, P>> {
         let records = self.entries.iter();
         let records = records.map(|entry| Unemitted::Record(entry.number, &entry.payload));
-        let marks = self.segments.iter().filter_map(|segment| match segment {
-            Segment::Mark(number, mark) => Some(Unemitted::Mark(*number, *mark)),
-            Segment::Records { .. } => None,
-        });
+        let marks = self.segments.marks().map(|(number, mark)| Unemitted::Mark(number, mark));
         let mut all: Vec<_> = records.chain(marks).collect();
         all.sort_unstable_by_key(Unemitted::number);
         all
@@ -448,16 +391,10 @@ fn push<P, R>(line: &mut Line, entries: &mut Slab<Entry<P, R>>, index: u32) {
 
 /// A record's result comes to its segment, behind those that came before.
 #[inline]
-fn release<P, R>(
-    entries: &mut Slab<Entry<P, R>>,
-    segments: &mut VecDeque<Segment>,
-    front: u64,
-    index: u32,
-) {
+fn release<P, R>(entries: &mut Slab<Entry<P, R>>, segments: &mut Segments, index: u32) {
     let Some(entry) = entries.get_mut(index) else { return };
     entry.next = NONE;
-    let at = usize::try_from(entry.segment - front).unwrap_or(usize::MAX);
-    let Some(Segment::Records { open, ready }) = segments.get_mut(at) else { return };
-    *open -= 1;
-    push(ready, entries, index);
+    if let Some(ready) = segments.come(entry.segment) {
+        push(ready, entries, index);
+    }
 }
