@@ -4,6 +4,7 @@ use std::any::Any;
 use std::iter::Take;
 use std::mem::needs_drop;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::thread::panicking;
 use std::vec::Drain;
 
 use millstream_core::Stamped;
@@ -82,8 +83,17 @@ pub fn let_go_all<T>(values: &mut Vec<T>) {
     }
 }
 
+/// As [`let_go_all`], and then panics as the first of them did, unless the thread does already.
+pub fn drop_all<T>(values: &mut Vec<T>) {
+    match dropped(values) {
+        Some(payload) if panicking() => std::mem::forget(payload),
+        Some(payload) => resume_unwind(payload),
+        None => {}
+    }
+}
+
 /// As [`let_go_all`]; gives back what the first panic carries.
-pub(crate) fn dropped<T>(values: &mut Vec<T>) -> Option<Box<dyn Any + Send>> {
+fn dropped<T>(values: &mut Vec<T>) -> Option<Box<dyn Any + Send>> {
     if !needs_drop::<T>() {
         values.clear();
         return None;

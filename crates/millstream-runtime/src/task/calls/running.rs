@@ -52,7 +52,9 @@ impl<C: Caller> Running<C> {
         turn: &mut Turn<'_, '_>,
     ) -> Result<After, Failure> {
         loop {
-            self.outbox.advance()?;
+            if self.outbox.advance()? {
+                turn.budget.spend(0);
+            }
             if self.ended {
                 if !self.outbox.holding() {
                     return Ok(After::Ended);
