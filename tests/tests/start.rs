@@ -1,10 +1,16 @@
 //! Where a job can be started from, and what is refused before anything runs.
 
 use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use millstream::prelude::*;
-use millstream::{BoxedStream, GraphFault, PlanFault, SettingsError};
+use millstream::{
+    BoxedStream, GraphFault, ItemsReader, PlanFault, SettingsError, Sink, Source, TaskContext,
+    Writer,
+};
+use millstream_testkit::run_on_threads;
 
 /// A small job with an exchange, and what it must give.
 fn numbers() -> (Dataflow, impl Fn() -> Vec<u64>) {
@@ -306,4 +312,163 @@ async fn drain_ends_an_endless_source_and_everything_comes_out() {
     let all = all.take();
     assert_eq!(all, (0..all.len() as u64).collect::<Vec<_>>());
     assert_eq!(sum.take(), [(0, all.iter().sum::<u64>())]);
+}
+
+/// Something of the user's whose copy of this number panics; it counts how many there are.
+struct Brittle {
+    copies: Arc<AtomicU64>,
+    breaks_at: u64,
+    alive: Arc<()>,
+}
+
+impl Clone for Brittle {
+    fn clone(&self) -> Self {
+        let copy = self.copies.fetch_add(1, Ordering::SeqCst);
+        assert!(copy != self.breaks_at, "copy {copy}");
+        Self { copies: self.copies.clone(), breaks_at: self.breaks_at, alive: self.alive.clone() }
+    }
+}
+
+impl Source for Brittle {
+    type Out = u64;
+    type Position = u64;
+    type Reader = ItemsReader<std::ops::Range<u64>>;
+
+    async fn open(
+        &self,
+        _: &str,
+        _: Option<u64>,
+        _: &TaskContext,
+    ) -> Result<Self::Reader, Failure> {
+        ItemsReader::behind(0..10, 0)
+    }
+}
+
+impl Sink for Brittle {
+    type In = u64;
+    type Transaction = ();
+    type Writer = Discards;
+
+    async fn open(&self, _: &TaskContext, _: Vec<()>) -> Result<Discards, Failure> {
+        Ok(Discards)
+    }
+}
+
+struct Discards;
+
+impl Writer for Discards {
+    type In = u64;
+    type Transaction = ();
+
+    fn write(&mut self, batch: &mut Vec<Stamped<u64>>) -> Result<(), Failure> {
+        batch.clear();
+        Ok(())
+    }
+}
+
+struct Pass;
+
+impl Operator for Pass {
+    type In = u64;
+    type Out = u64;
+    type Timer = NoTimer;
+
+    fn on_record(&mut self, record: Stamped<u64>, out: &mut Effects<u64>) -> Result<(), Failure> {
+        out.emit(record);
+        Ok(())
+    }
+}
+
+/// What a job copies for its tasks, and the stage whose tasks have the copies.
+const COPIED: [(&str, &str); 7] = [
+    ("source", "numbers"),
+    ("sink", "out"),
+    ("sink function", "out"),
+    ("factory", "mid"),
+    ("step", "numbers"),
+    ("key", "numbers"),
+    ("calls", "mid"),
+];
+
+/// A graph in which a brittle thing is in this place.
+fn with(brittle: Brittle, place: &str) -> Dataflow {
+    let flow = Dataflow::new("brittle");
+    if place == "source" {
+        let _ = flow.source("numbers", brittle).rebalance("mid").collect("out");
+        return flow;
+    }
+    let numbers = flow.source("numbers", Items::from(0..10_u64));
+    match place {
+        "sink" => drop(numbers.rebalance("mid").sink("out", brittle)),
+        "sink function" => drop(numbers.rebalance("mid").for_each("out", move |_| _ = &brittle)),
+        "factory" => {
+            let make = move |_: &TaskInfo| {
+                let _ = &brittle;
+                Pass
+            };
+            let _ = numbers.operator("mid", make).collect("out");
+        }
+        "step" => {
+            let step = move |n| {
+                let _ = &brittle;
+                n
+            };
+            let _ = numbers.map(step).rebalance("mid").collect("out");
+        }
+        "key" => {
+            let key = move |n: &u64| {
+                let _ = &brittle;
+                *n
+            };
+            let _ = numbers.key_by(key).count("mid").collect("out");
+        }
+        _ => {
+            let call = move |n: u64| {
+                let _ = &brittle;
+                async move { Ok(n) }
+            };
+            let _ = numbers.async_wait("mid", AsyncWait::ordered(), call).collect("out");
+        }
+    }
+    flow
+}
+
+/// How a start and what follows from it ended.
+async fn outcome(flow: &Dataflow, settings: Settings) -> Result<(), StartError> {
+    flow.start(settings).await?.finished().await.unwrap();
+    Ok(())
+}
+
+#[test]
+fn what_panics_when_it_is_copied_fails_the_start_of_its_task_and_nothing_is_left() {
+    let mut broken = 0;
+    for ((place, stage), breaks_at) in
+        COPIED.into_iter().flat_map(|it| (0..4).map(move |n| (it, n)))
+    {
+        let (copies, alive) = (Arc::new(AtomicU64::new(0)), Arc::new(()));
+        let brittle = Brittle { copies: copies.clone(), breaks_at, alive: alive.clone() };
+        run_on_threads(async {
+            let settings = || Settings::new().workers(two()).parallelism(2);
+            let flow = with(brittle, place);
+            let there = Arc::strong_count(&alive);
+            let first = outcome(&flow, settings()).await;
+            match &first {
+                // It was not copied so often.
+                Ok(()) => assert!(copies.load(Ordering::SeqCst) <= breaks_at, "{place}"),
+                Err(StartError::Failed(JobError::Panicked { task, message, records_in: 0 })) => {
+                    broken += 1;
+                    assert_eq!((&*task.job, &*task.stage), ("brittle", stage), "{place}");
+                    assert!(task.subtask < 2, "{place}");
+                    assert_eq!(message, &format!("copy {breaks_at}"));
+                }
+                Err(error) => panic!("{place}: {error:?}"),
+            }
+            assert_eq!(Arc::strong_count(&alive), there, "{place}: a copy of it is left");
+            // It breaks once, so now it works, unless it has not broken yet.
+            let second = outcome(&flow, settings()).await;
+            assert!(first.is_ok() || second.is_ok(), "{place}: {second:?}");
+        });
+        assert_eq!(Arc::strong_count(&alive), 1, "{place}: the graph is gone and a copy is left");
+    }
+    assert!(broken >= 2 * COPIED.len(), "one for each task at least, but only {broken} in all");
 }

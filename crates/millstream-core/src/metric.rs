@@ -22,7 +22,13 @@ impl Counter {
         self.add(1);
     }
 
-    /// `count` more.
+    /// `count` more; at the most that there is it stays.
+    pub fn add_saturating(&self, count: u64) {
+        self.0.fetch_update(Relaxed, Relaxed, |now| Some(now.saturating_add(count))).ok();
+    }
+
+    /// `count` more. It is not checked whether there is such a number: what is counted one by one
+    /// does not come to the end of it.
     #[inline]
     pub fn add(&self, count: u64) {
         self.0.fetch_add(count, Relaxed);

@@ -22,12 +22,12 @@ impl Counts {
     pub(crate) fn add(&self, name: &str, count: u64) {
         // A map of counters is whole at every moment, so a poisoned lock has nothing to tell.
         if let Some(counter) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(name) {
-            return counter.add(count);
+            return counter.add_saturating(count);
         }
         let mut counters = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let is_full = counters.len() >= COUNTS_MAX && !counters.contains_key(name);
         let name = if is_full { COUNTS_OTHER } else { name };
-        counters.entry(name.into()).or_default().add(count);
+        counters.entry(name.into()).or_default().add_saturating(count);
     }
 
     pub(crate) fn get(&self) -> BTreeMap<String, u64> {
@@ -52,5 +52,12 @@ mod tests {
         assert_eq!(counts.len(), COUNTS_MAX + 1);
         assert_eq!((counts["0"], counts["63"], counts.get("64")), (3, 2, None));
         assert_eq!(counts[COUNTS_OTHER], 21);
+    }
+
+    #[test]
+    fn a_count_stays_at_the_most_that_there_is() {
+        let counts = Counts::default();
+        [1, u64::MAX, 1, u64::MAX].map(|count| counts.add("much", count));
+        assert_eq!(counts.get()["much"], u64::MAX);
     }
 }

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::iter::Take;
 use std::mem::needs_drop;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::thread::panicking;
 use std::vec::Drain;
 
 use millstream_core::Stamped;
@@ -82,8 +83,17 @@ pub fn let_go_all<T>(values: &mut Vec<T>) {
     }
 }
 
+/// As [`let_go_all`], and then panics as the first of them did, unless the thread does already.
+pub fn drop_all<T>(values: &mut Vec<T>) {
+    match dropped(values) {
+        Some(payload) if panicking() => std::mem::forget(payload),
+        Some(payload) => resume_unwind(payload),
+        None => {}
+    }
+}
+
 /// As [`let_go_all`]; gives back what the first panic carries.
-pub(crate) fn dropped<T>(values: &mut Vec<T>) -> Option<Box<dyn Any + Send>> {
+fn dropped<T>(values: &mut Vec<T>) -> Option<Box<dyn Any + Send>> {
     if !needs_drop::<T>() {
         values.clear();
         return None;
@@ -125,3 +135,78 @@ impl<T> Iterator for Records<'_, '_, T> {
 }
 
 impl<T> ExactSizeIterator for Records<'_, '_, T> {}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::panic_any;
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    type Dropped = Arc<Mutex<Vec<u64>>>;
+
+    /// Notes that it is dropped. The odd ones panic then, with another one.
+    struct Noted(u64, Dropped);
+
+    impl Drop for Noted {
+        fn drop(&mut self) {
+            self.1.lock().unwrap().push(self.0);
+            match self.0 {
+                n if n % 2 == 0 => {}
+                n if n < 100 => panic_any(Self(n + 100, self.1.clone())),
+                n => panic!("{n} is dropped"),
+            }
+        }
+    }
+
+    fn noted(dropped: &Dropped) -> Vec<Noted> {
+        (0..6).map(|n| Noted(n, dropped.clone())).collect()
+    }
+
+    #[test]
+    fn all_values_are_dropped_in_their_order_whichever_of_them_panic() {
+        let dropped = Dropped::default();
+        let mut values = noted(&dropped);
+        let_go_all(&mut values);
+        assert!(values.is_empty());
+        // And nothing of what the panics carried.
+        assert_eq!(*dropped.lock().unwrap(), [0, 1, 2, 3, 4, 5]);
+    }
+
+    #[test]
+    fn of_values_that_are_dropped_the_first_panic_is_told_once_all_are() {
+        let dropped = Dropped::default();
+        let mut values = noted(&dropped);
+        let told = catch_unwind(AssertUnwindSafe(|| drop_all(&mut values))).unwrap_err();
+        let first = told.downcast::<Noted>().unwrap();
+        assert_eq!(first.0, 101);
+        std::mem::forget(first);
+        assert!(values.is_empty());
+        assert_eq!(*dropped.lock().unwrap(), [0, 1, 2, 3, 4, 5]);
+    }
+
+    #[test]
+    fn a_value_that_is_let_go_tells_nothing_of_its_panic() {
+        let dropped = Dropped::default();
+        let_go(Noted(1, dropped.clone()));
+        assert_eq!(*dropped.lock().unwrap(), [1]);
+    }
+
+    #[test]
+    fn values_may_panic_while_the_thread_already_does() {
+        struct Guarded(Vec<Noted>);
+        impl Drop for Guarded {
+            fn drop(&mut self) {
+                drop_all(&mut self.0);
+            }
+        }
+        let dropped = Dropped::default();
+        let guarded = Guarded(noted(&dropped));
+        let told = catch_unwind(AssertUnwindSafe(move || {
+            let _guarded = guarded;
+            panic_any("the first");
+        }));
+        assert_eq!(told.unwrap_err().downcast_ref(), Some(&"the first"));
+        assert_eq!(*dropped.lock().unwrap(), [0, 1, 2, 3, 4, 5]);
+    }
+}

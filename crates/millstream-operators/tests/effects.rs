@@ -156,3 +156,41 @@ proptest! {
         }
     }
 }
+
+/// A value that panics when it is dropped.
+#[derive(serde::Serialize, serde::Deserialize)]
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        DROPPED.with(|dropped| dropped.set(dropped.get() + 1));
+        panic!("a value panics when it is dropped");
+    }
+}
+
+std::thread_local! {
+    static DROPPED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+#[test]
+fn what_lies_on_a_sheet_that_is_dropped_is_dropped_one_by_one() {
+    let side = SideOutput::new("bombs");
+    let buffers = SideBuffers::new(vec![SideBuffer::of(&side)]);
+    let mut out: Effects<Bomb> = Effects::new(buffers, usize::MAX);
+    for _ in 0..3 {
+        out.emit(Stamped::new(Bomb));
+        out.side(&side, Stamped::new(Bomb));
+    }
+    drop(out);
+    assert_eq!(DROPPED.get(), 6);
+}
+
+#[test]
+fn a_count_stays_at_the_most_that_there_is() {
+    let mut out: Effects<u64> = Effects::new(SideBuffers::default(), 1);
+    out.count("seen", u64::MAX - 1);
+    out.count("seen", 1);
+    out.count("seen", u64::MAX);
+    out.count("lost", 1);
+    assert_eq!(*out.counts(), [("seen", u64::MAX), ("lost", 1)]);
+}

@@ -26,7 +26,7 @@ fn living() -> MutexGuard<'static, Living> {
 /// there is no system.
 ///
 /// When [`Job::finished`](crate::Job::finished) has resolved, none of that job is among them,
-/// unless the job is stuck.
+/// unless the job is stuck, or an arbiter was stopped that had been given to it.
 pub fn census() -> Vec<TaskInfo> {
     let Some(system) = System::try_current() else { return Vec::new() };
     let of_system = (system.id(), 0)..=(system.id(), u64::MAX);

@@ -49,7 +49,11 @@ pub fn describe<T: Serialize + ?Sized>(value: &T) -> String {
             Ok(Ok(())) => Ok(()),
             Ok(Err(Halt::Refused(why))) => write!(text, "<cannot be shown: {why}>"),
             Ok(Err(Halt::Full)) => Ok(()),
-            Err(_) => write!(text, "<cannot be shown: its `Serialize` panicked>"),
+            Err(payload) => {
+                // A user's value, which may panic when it is dropped.
+                std::mem::forget(payload);
+                write!(text, "<cannot be shown: its `Serialize` panicked>")
+            }
         };
     }
     text.finish()

@@ -117,3 +117,29 @@ impl<T> Slab<T> {
         self.places.iter().filter_map(|place| place.value.as_ref())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use super::*;
+
+    struct Bomb(#[expect(dead_code, reason = "it counts how many there are")] Rc<()>);
+
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("a value panics when it is dropped");
+        }
+    }
+
+    #[test]
+    fn what_is_left_in_a_slab_is_dropped_one_by_one() {
+        let counted = Rc::new(());
+        let mut slab = Slab::new();
+        for _ in 0..3 {
+            slab.insert(Bomb(counted.clone()));
+        }
+        drop(slab);
+        assert_eq!(Rc::strong_count(&counted), 1);
+    }
+}

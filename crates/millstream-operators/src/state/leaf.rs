@@ -19,12 +19,9 @@
 //! one to the first therefore meets each that was there when the walk began and still is, whatever
 //! comes and goes meanwhile: what is put into a place before it is new or has been met.
 
-use std::panic::resume_unwind;
-use std::thread::panicking;
-
 use millstream_core::KeyHash;
 
-use crate::records::dropped;
+use crate::drop_all;
 
 /// What the fast look-ups ask for.
 pub(super) struct Entry<K, V> {
@@ -53,11 +50,7 @@ impl<K, V> Drop for Leaf<K, V> {
     /// Keys and states are users' values, of which more than one may panic. The first panic is
     /// told, by the first leaf that has one.
     fn drop(&mut self) {
-        if let Some(payload) = dropped(&mut self.entries)
-            && !panicking()
-        {
-            resume_unwind(payload);
-        }
+        drop_all(&mut self.entries);
     }
 }
 

@@ -247,21 +247,17 @@ impl<S: Step> Fork<S> {
     }
 
     fn go_on(&mut self) -> Result<(), Failure> {
-        let mut faults = FirstFault::default();
         while !self.held.records.is_empty() && !self.branches.iter().any(|it| it.blocked()) {
-            faults.note(|| {
-                self.make(|Self { step, made, held, .. }| {
-                    while made.len() < FORK_PIECE
-                        && let Some(record) = held.records.pop()
-                    {
-                        step.apply(record, &mut |record| made.push(record));
-                    }
-                });
-                Ok(())
+            self.make(|Self { step, made, held, .. }| {
+                while made.len() < FORK_PIECE
+                    && let Some(record) = held.records.pop()
+                {
+                    step.apply(record, &mut |record| made.push(record));
+                }
             });
-            faults.note(|| self.hand_on());
+            // After a failure in a branch the others go on with what is left here.
+            self.hand_on()?;
         }
-        faults.told()?;
         if self.held.records.is_empty() {
             for mark in std::mem::take(&mut self.held.marks) {
                 self.branches.iter_mut().try_for_each(|branch| branch.mark(mark))?;
@@ -302,7 +298,11 @@ impl FirstFault {
             Ok(Err(failure)) => Fault::Failure(failure),
             Err(payload) => Fault::Panic(payload),
         };
-        self.0.get_or_insert(fault);
+        match &self.0 {
+            None => self.0 = Some(fault),
+            // What a panic carries may panic when it is dropped.
+            Some(_) => let_go(fault),
+        }
     }
 
     fn told(self) -> Result<(), Failure> {

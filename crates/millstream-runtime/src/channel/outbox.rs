@@ -1,5 +1,6 @@
 //! Every way out of a task: the main output and the side outputs that something reads.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Poll;
 
 use millstream_core::{Data, Failure, Mark, Stamped};
@@ -7,6 +8,7 @@ use millstream_operators::{SideBuffer, SideBuffers, SideOutput, let_go_all};
 
 use super::branch::{Branch, Outgoing};
 use super::route::all_wait;
+use crate::panic::panic_message;
 
 /// Every way out of a task.
 ///
@@ -49,6 +51,20 @@ impl<T: Data> Outbox<T> {
         Ok(())
     }
 
+    /// Takes records that were made before a failure, as far as they can be handed on. Steps may
+    /// fail at them in their turn: that is no news, and only the branch in which they do hears
+    /// nothing more.
+    pub(crate) fn salvage(&mut self, records: &mut Vec<Stamped<T>>) {
+        attempt(|| self.records(records).map(drop));
+    }
+
+    /// As [`salvage`](Self::salvage), for what the side buffers hold.
+    pub(crate) fn salvage_sides(&mut self, buffers: &mut SideBuffers) {
+        for (side, buffer) in self.sides.iter_mut().zip(buffers.buffers()) {
+            attempt(|| side.records(buffer));
+        }
+    }
+
     fn ways(&self) -> impl Iterator<Item = &dyn Outgoing> {
         let main = self.main.iter().map(|main| &**main as &dyn Outgoing);
         main.chain(self.sides.iter().map(|side| side.way()))
@@ -63,8 +79,14 @@ impl<T: Data> Outbox<T> {
         self.ways_mut().try_for_each(|way| way.mark(mark))
     }
 
-    pub(crate) fn advance(&mut self) -> Result<(), Failure> {
-        self.ways_mut().try_for_each(|way| way.advance())
+    /// Goes on with what is held back, as far as there is credit. Whether there was anything, which
+    /// steps may have worked off.
+    pub(crate) fn advance(&mut self) -> Result<bool, Failure> {
+        let held = self.holding();
+        if held {
+            self.ways_mut().try_for_each(|way| way.advance())?;
+        }
+        Ok(held)
     }
 
     pub(crate) fn flush(&mut self) {
@@ -116,6 +138,18 @@ impl<T: Data> Outbox<T> {
 
     pub(crate) fn take_sent(&mut self) -> u64 {
         self.ways_mut().map(|way| way.take_sent()).sum()
+    }
+}
+
+/// Calls what may fail behind a failure.
+fn attempt(call: impl FnOnce() -> Result<(), Failure>) {
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(Ok(())) => {}
+        Ok(Err(failure)) => tracing::error!(%failure, "a step fails behind a failure"),
+        Err(payload) => {
+            let message = panic_message(payload);
+            tracing::error!(message, "a step panics behind a failure");
+        }
     }
 }
 

@@ -107,7 +107,8 @@ impl Job {
         Self { shared, verbs, cancel_on_drop: AtomicBool::new(false) }
     }
 
-    /// Resolves when no actor of the job is left.
+    /// Resolves when no actor of the job is left; only if arbiters that were given to the job are
+    /// stopped while it runs, it may resolve when all that are left have been told to end.
     ///
     /// # Errors
     ///

@@ -304,6 +304,8 @@ impl Drop for Supervisor {
     /// The job's end, however it came about: told when the arbiters of its own are joined too.
     fn drop(&mut self) {
         self.watch = None;
+        // If its own arbiter was stopped, tasks on others are left, whom nobody else will tell.
+        self.order_all(Order::Cancel);
         let outcome = self.outcome();
         let started = match std::mem::replace(&mut self.phase, Phase::Empty) {
             Phase::Opening(_, started) => Some(started),

@@ -68,8 +68,9 @@ pub(crate) trait Logic: 'static {
     /// Lets go of batches that are not full.
     fn flush(&mut self) {}
 
-    /// The user's code has failed: drop it, and hand on what it made before. Called once.
-    fn salvage(&mut self) -> Result<(), Failure>;
+    /// The user's code has failed: drop it, and hand on what it made before. Called once. What
+    /// fails in that is no news.
+    fn salvage(&mut self);
 
     /// Sends what waits for credit. Ready when nothing is left.
     fn hand_over(&mut self) -> Poll<Result<(), Failure>> {

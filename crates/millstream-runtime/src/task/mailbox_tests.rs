@@ -81,9 +81,7 @@ impl Logic for Scripted {
         (self.work)(inbox, turn)
     }
 
-    fn salvage(&mut self) -> Result<(), Failure> {
-        Ok(())
-    }
+    fn salvage(&mut self) {}
 
     fn hand_over(&mut self) -> Poll<Result<(), Failure>> {
         (self.hand_over)()

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::task::Poll;
 
 use millstream_core::{Failure, Mark, Stamped, TaskInfo, Timestamp};
-use millstream_operators::{Effects, NoTimer, Operator, Progress, let_go};
+use millstream_operators::{Effects, NoTimer, Operator, Progress, let_go, let_go_all};
 
 use super::budget::Piece;
 use super::marks::Marks;
@@ -223,8 +223,11 @@ where
     ) -> Result<After, Failure> {
         loop {
             let Some(running) = &mut self.running else { return Ok(After::Input) };
-            running.outbox.advance()?;
-            let holding = running.outbox.holding();
+            let mut holding = false;
+            if running.outbox.advance()? {
+                turn.budget.spend(0);
+                holding = running.outbox.holding();
+            }
             if self.ended && !holding {
                 return Ok(After::Ended);
             }
@@ -261,12 +264,13 @@ where
         self.running.iter_mut().for_each(|running| running.outbox.flush());
     }
 
-    fn salvage(&mut self) -> Result<(), Failure> {
-        let Some(running) = &mut self.running else { return Ok(()) };
+    fn salvage(&mut self) {
+        let Some(running) = &mut self.running else { return };
         // What it has made is handed on even if it panics when it is dropped.
         let_go(running.operator.take());
-        running.outbox.records(running.effects.records())?;
-        running.outbox.sides(running.effects.sides())
+        let_go_all(&mut running.batch);
+        running.outbox.salvage(running.effects.records());
+        running.outbox.salvage_sides(running.effects.sides());
     }
 
     fn hand_over(&mut self) -> Poll<Result<(), Failure>> {

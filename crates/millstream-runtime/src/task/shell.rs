@@ -301,12 +301,13 @@ impl<L: Logic> Task<L> {
     /// The first failure counts. What was made before it is handed on before the task departs.
     fn fail(&mut self, failure: TaskFailure) -> After {
         tracing::error!(?failure, "{} fails", self.info);
-        let first = self.failure.is_none();
         let failure = self.failure.take().unwrap_or(failure);
-        let logic = self.logic.as_mut().filter(|_| first && self.phase == Phase::Running);
-        let salvaged = logic.map(|logic| catch_unwind(AssertUnwindSafe(|| logic.salvage())));
-        if let Some(Ok(Ok(()))) = salvaged {
+        if let (Phase::Running, Some(logic)) = (self.phase, &mut self.logic) {
             self.phase = Phase::Failing;
+            let_go(catch_unwind(AssertUnwindSafe(|| logic.salvage())));
+        }
+        if self.phase == Phase::Failing {
+            // A step that fails at what is handed on keeps nothing from the other ways out.
             self.failure = Some(failure);
             return After::Again;
         }
@@ -327,14 +328,14 @@ impl<L: Logic> Task<L> {
             drop(left);
             drop(logic);
         }));
+        let (state, departure) = match (departure, dropped.map_err(panic_message)) {
+            (Departure::Ended, Err(message)) => {
+                (TaskState::Failed, Departure::Failed(TaskFailure::Panic(message)))
+            }
+            (departure, _) => (state, departure),
+        };
         self.time.stop(self.clock.monotonic());
         self.metrics.set_state(state);
-        let departure = match (departure, dropped) {
-            (Departure::Ended, Err(payload)) => {
-                Departure::Failed(TaskFailure::Panic(panic_message(payload)))
-            }
-            (departure, _) => departure,
-        };
         tracing::debug!(?state, "{} departs", self.info);
         self.guard.departs(departure);
     }

@@ -119,9 +119,8 @@ impl<K: Sink> Logic for SinkLogic<K> {
         }
     }
 
-    fn salvage(&mut self) -> Result<(), Failure> {
+    fn salvage(&mut self) {
         let_go(std::mem::replace(&mut self.state, State::Gone));
         let_go_all(&mut self.batch);
-        Ok(())
     }
 }

@@ -6,13 +6,13 @@ use std::pin::Pin;
 use std::task::Poll;
 
 use millstream_core::{Failure, Mark, Stamped};
-use millstream_operators::{SideBuffers, let_go};
+use millstream_operators::{SideBuffers, drop_all, let_go};
 
 use super::{After, Logic, Turn};
 use crate::channel::{Inbox, Outbox};
 use crate::ends::{Read, ReadContext, Reader, Source, TaskContext};
 
-type Opened<R> = Result<Vec<R>, Failure>;
+type Opened<R> = Result<Readers<R>, Failure>;
 
 /// Runs the splits of a source that belong to one task.
 pub(crate) struct SourceLogic<S: Source> {
@@ -32,9 +32,18 @@ enum State<R> {
     Created,
     Opening(Pin<Box<dyn Future<Output = Opened<R>>>>),
     /// The readers that have not ended, and the one whose turn it is.
-    Reading(Vec<R>, usize),
+    Reading(Readers<R>, usize),
     Drained,
     Ending,
+}
+
+/// The readers of a task's splits, dropped one by one: more than one may panic.
+struct Readers<R>(Vec<R>);
+
+impl<R> Drop for Readers<R> {
+    fn drop(&mut self) {
+        drop_all(&mut self.0);
+    }
 }
 
 impl<S: Source> SourceLogic<S> {
@@ -59,10 +68,10 @@ impl<S: Source> SourceLogic<S> {
     fn opening(&self) -> Pin<Box<dyn Future<Output = Opened<S::Reader>>>> {
         let (source, context) = (self.source.clone(), self.context.clone());
         Box::pin(async move {
-            let mut readers = Vec::new();
+            let mut readers = Readers(Vec::new());
             let mine = source.splits().into_iter().skip(context.info.subtask);
             for split in mine.step_by(context.info.parallelism) {
-                readers.push(source.open(&split, None, &context).await?);
+                readers.0.push(source.open(&split, None, &context).await?);
             }
             Ok(readers)
         })
@@ -70,7 +79,7 @@ impl<S: Source> SourceLogic<S> {
 
     /// One call of a reader, and what it gave into the outbox, whatever it said.
     fn read(&mut self, at: usize, turn: &mut Turn<'_, '_>) -> Result<Read, Failure> {
-        let State::Reading(readers, _) = &mut self.state else { return Ok(Read::Ended) };
+        let State::Reading(Readers(readers), _) = &mut self.state else { return Ok(Read::Ended) };
         let budget = turn.budget.records().min(self.batch_records);
         let mut cx = ReadContext {
             records: &mut self.made,
@@ -80,10 +89,9 @@ impl<S: Source> SourceLogic<S> {
             clock: turn.budget.clock(),
         };
         let said = readers[at].read(&mut cx);
-        let read = self.made.len();
-        turn.metrics.records_in.add(read as u64);
         let given = self.outbox.records(&mut self.made)?;
         self.outbox.sides(&mut self.sides)?;
+        turn.metrics.records_in.add(given as u64);
         turn.metrics.records_out.add(given as u64);
         turn.metrics.side_records_dropped.add(self.sides.take_unread());
         turn.budget.spend(given.max(1));
@@ -99,7 +107,9 @@ impl<S: Source> SourceLogic<S> {
     fn read_on(&mut self, turn: &mut Turn<'_, '_>) -> Result<After, Failure> {
         let mut quiet = 0;
         while !self.outbox.blocked() {
-            let State::Reading(readers, next) = &self.state else { return Ok(After::Again) };
+            let State::Reading(Readers(readers), next) = &self.state else {
+                return Ok(After::Again);
+            };
             if readers.is_empty() {
                 self.state = State::Drained;
                 return Ok(After::Again);
@@ -112,7 +122,9 @@ impl<S: Source> SourceLogic<S> {
             }
             let at = next % readers.len();
             let said = self.read(at, turn)?;
-            let State::Reading(readers, next) = &mut self.state else { return Ok(After::Again) };
+            let State::Reading(Readers(readers), next) = &mut self.state else {
+                return Ok(After::Again);
+            };
             *next = at + 1;
             match said {
                 Read::Ready => quiet = 0,
@@ -150,7 +162,9 @@ impl<S: Source> Logic for SourceLogic<S> {
         turn: &mut Turn<'_, '_>,
     ) -> Result<After, Failure> {
         loop {
-            self.outbox.advance()?;
+            if self.outbox.advance()? {
+                turn.budget.spend(0);
+            }
             match self.state {
                 _ if self.outbox.holding() => {}
                 State::Ending => return Ok(After::Ended),
@@ -188,12 +202,10 @@ impl<S: Source> Logic for SourceLogic<S> {
         self.outbox.flush();
     }
 
-    fn salvage(&mut self) -> Result<(), Failure> {
+    fn salvage(&mut self) {
         let_go(std::mem::replace(&mut self.state, State::Ending));
-        self.outbox.records(&mut self.made)?;
-        self.outbox.sides(&mut self.sides)?;
-        self.outbox.flush();
-        Ok(())
+        self.outbox.salvage(&mut self.made);
+        self.outbox.salvage_sides(&mut self.sides);
     }
 
     fn hand_over(&mut self) -> Poll<Result<(), Failure>> {

@@ -1,6 +1,7 @@
 //! Both ends of a channel, by hand and against naive models.
 
 mod branch;
+mod dropped;
 mod inbox;
 mod loan;
 mod outlet;

@@ -137,18 +137,17 @@ impl<C: Caller> Logic for CallsLogic<C> {
         self.outbox_mut().into_iter().for_each(Outbox::flush);
     }
 
-    fn salvage(&mut self) -> Result<(), Failure> {
+    fn salvage(&mut self) {
         let state = std::mem::replace(&mut self.state, State::Gone);
-        let State::Running(running) = state else { return Ok(()) };
+        let State::Running(running) = state else { return };
         let Running { driver, mut outbox, .. } = *running;
         let Driver { calls, caller, wait, mut effects, .. } = driver;
         let_go(calls);
         let_go(caller);
         let_go(wait);
-        outbox.records(effects.records())?;
-        outbox.sides(effects.sides())?;
+        outbox.salvage(effects.records());
+        outbox.salvage_sides(effects.sides());
         self.state = State::Failed(outbox);
-        Ok(())
     }
 
     fn hand_over(&mut self) -> Poll<Result<(), Failure>> {

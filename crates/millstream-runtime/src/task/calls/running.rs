@@ -52,7 +52,9 @@ impl<C: Caller> Running<C> {
         turn: &mut Turn<'_, '_>,
     ) -> Result<After, Failure> {
         loop {
-            self.outbox.advance()?;
+            if self.outbox.advance()? {
+                turn.budget.spend(0);
+            }
             if self.ended {
                 if !self.outbox.holding() {
                     return Ok(After::Ended);
@@ -116,9 +118,10 @@ impl<C: Caller> Running<C> {
         let mut any = false;
         while !self.outbox.blocked() {
             let (wrote, mark) = self.driver.write();
-            any |= wrote;
-            self.settle(turn)?;
-            if wrote {
+            // What was answered at once has been written down already.
+            let went = self.settle(turn)? > 0 || wrote;
+            any |= went;
+            if went {
                 // The steps behind the calls are this task's work as well.
                 turn.budget.spend(0);
             }
@@ -131,15 +134,15 @@ impl<C: Caller> Running<C> {
         Ok(any)
     }
 
-    /// Hands on what was written.
-    fn settle(&mut self, turn: &mut Turn<'_, '_>) -> Result<(), Failure> {
+    /// Hands on what was written; how many records.
+    fn settle(&mut self, turn: &mut Turn<'_, '_>) -> Result<usize, Failure> {
         let effects = &mut self.driver.effects;
         let made = self.outbox.records(effects.records())?;
         turn.metrics.records_out.add(made as u64);
         self.outbox.sides(effects.sides())?;
         turn.metrics.side_records_dropped.add(effects.sides().take_unread());
         effects.take_more();
-        Ok(())
+        Ok(made)
     }
 
     /// Takes from the input what there is room for. Whether something was taken.
