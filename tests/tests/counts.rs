@@ -300,11 +300,14 @@ fn the_time_that_a_sink_takes_is_its_own() {
     }
 }
 
+/// What each task took and gave, by its stage.
+type Flows = BTreeMap<String, (u64, u64)>;
+
 /// Runs a job on simulated time; how it ended, and what each task took and gave.
 fn counted(
     settings: Settings,
     build: impl FnOnce(&Dataflow),
-) -> (Result<(), JobError>, BTreeMap<String, (u64, u64)>, JobNumbers) {
+) -> (Result<(), JobError>, Flows, JobNumbers) {
     run(async move {
         let flow = Dataflow::new("counts");
         build(&flow);
@@ -318,7 +321,7 @@ fn counted(
     })
 }
 
-fn table<const N: usize>(rows: [(&str, u64, u64); N]) -> BTreeMap<String, (u64, u64)> {
+fn table<const N: usize>(rows: [(&str, u64, u64); N]) -> Flows {
     rows.into_iter().map(|(stage, taken, given)| (stage.to_owned(), (taken, given))).collect()
 }
 

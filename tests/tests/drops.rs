@@ -403,7 +403,7 @@ fn what_a_panic_of_any_user_code_carries_may_panic_when_it_is_dropped() {
         numbers(flow).for_each("out", move |n| _ = sink.fetch_add(sting(n), Ordering::Relaxed))
     });
     assert_blames(&outcome, "out", NO_WORDS);
-    assert_eq!(seen.load(Ordering::Relaxed), before().iter().sum());
+    assert_eq!(seen.load(Ordering::Relaxed), before().iter().sum::<u64>());
 }
 
 #[test]

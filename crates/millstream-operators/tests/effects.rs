@@ -164,7 +164,7 @@ struct Bomb;
 impl Drop for Bomb {
     fn drop(&mut self) {
         DROPPED.with(|dropped| dropped.set(dropped.get() + 1));
-        panic!("a value panics when it is dropped");
+        std::panic::panic_any("a value panics when it is dropped");
     }
 }
 

@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn what_is_left_in_a_slab_is_dropped_one_by_one() {
         let counted = Rc::new(());
-        let mut slab = Slab::new();
+        let mut slab = Slab::new(3);
         for _ in 0..3 {
             slab.insert(Bomb(counted.clone()));
         }
