@@ -50,3 +50,4 @@ pub use job::{Job, JobError, JobState, JobStatus, StartError, TaskName};
 pub use offload::Offload;
 pub use schedule::Schedule;
 pub use settings::{Settings, SettingsError, Workers};
+pub use task::CallsByHand;

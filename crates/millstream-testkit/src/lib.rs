@@ -3,6 +3,7 @@
 //! | to test | there is |
 //! |---|---|
 //! | one operator, by hand | [`Harness`]: records, watermarks, timers, snapshots, restores |
+//! | a stage of calls, by hand | [`CallHarness`]: records, time, snapshots, restores |
 //! | what happens when | [`ManualClock`], which moves when told |
 //! | a job, without waiting | [`run`] on a [`SimulatedClock`], which jumps to the next deadline |
 //! | a job, on threads | [`run_on_threads`] |
@@ -15,6 +16,7 @@
 
 pub mod compare;
 
+mod calls;
 mod chance;
 mod checker;
 mod clock;
@@ -25,6 +27,7 @@ mod run;
 mod seeded;
 mod simulation;
 
+pub use calls::CallHarness;
 pub use chance::Chance;
 pub use checker::Checker;
 pub use clock::{ManualClock, SimulatedClock};

@@ -45,7 +45,7 @@ pub use ends::{Csv, CsvSink, CsvSource};
 pub use ends::{JsonLines, JsonLinesSink, JsonLinesSource};
 pub use keyed::{AtEnd, KeyedStream};
 pub use stream::{BoxedStream, Stream, Sunk};
-pub use waits::{AsyncFunction, AsyncWait, OnFailure};
+pub use waits::{AsyncFunction, AsyncWait, OnFailure, call_fn};
 
 pub use millstream_core::{
     Attempt, Clock, Data, Epoch, Failure, Key, KeyGroup, KeyGroups, KeyHash, Keyed, Moment, Place,

@@ -43,7 +43,8 @@ thread_local! {
 /// A task has its turn on this thread for as long as this lives.
 pub(crate) struct InTurn {
     woken: Arc<Woken>,
-    /// Whose turn it was before, and what it had in its list: a call may run a dataflow of its own.
+    /// Whose turn it was before, and what it had in its list: a call may run a dataflow of its
+    /// own.
     before: (usize, Vec<u32>),
 }
 

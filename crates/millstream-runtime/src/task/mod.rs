@@ -26,6 +26,7 @@ mod call_tests;
 mod mailbox_tests;
 
 pub(crate) use budget::Budget;
+pub use calls::CallsByHand;
 pub(crate) use calls::{CallsLogic, CallsOf};
 pub(crate) use guard::{Departure, Event, Guard, Report, TaskFailure};
 pub(crate) use heartbeat::Heartbeat;

@@ -60,8 +60,7 @@ impl<O: Operator> Harness<O> {
         self.epoch = Epoch::new(self.epoch.get() + 1);
         let frozen = self.operator.freeze(self.epoch);
         self.well(frozen);
-        let key_groups = Some(self.task.key_groups);
-        let mut stored = Stored { key_groups, ..Stored::default() };
+        let mut stored = Stored::by(&self.task);
         for domain in [TimerDomain::Event, TimerDomain::Processing] {
             for timer in self.timers(domain) {
                 let group = Some(self.task.key_groups.of(timer.hash));
@@ -174,9 +173,7 @@ impl<O: Operator> Harness<O> {
         factory: impl Fn(&TaskInfo) -> O,
     ) -> Vec<Self> {
         let restore = |subtask| {
-            let mut task = super::task(subtask, parallelism);
-            task.key_groups = stored.key_groups.unwrap_or(task.key_groups);
-            let mut harness = Self::made_for(task, &factory);
+            let mut harness = Self::made_for(stored.task(subtask, parallelism), &factory);
             harness.restore(stored);
             harness
         };

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use millstream_core::{KeyGroup, KeyGroups, TaskInfo};
+use millstream_core::{Attempt, KeyGroup, KeyGroups, TaskInfo};
 
 use crate::refuse::refuse;
 
@@ -23,10 +23,34 @@ pub struct Stored {
     /// Timers are pieces too, of the group of their key, but no operator sees them come back.
     pub(super) timers: Vec<StoredPiece>,
     /// How many key groups there were; unknown where nothing was stored.
-    pub(super) key_groups: Option<KeyGroups>,
+    key_groups: Option<KeyGroups>,
+    /// How many lives the job has had; those that go on from here are in the next one.
+    lives: u32,
 }
 
 impl Stored {
+    /// Nothing yet, of this task.
+    pub(crate) fn by(task: &TaskInfo) -> Self {
+        let (key_groups, lives) = (Some(task.key_groups), task.attempt.get() + 1);
+        Self { key_groups, lives, ..Self::default() }
+    }
+
+    pub(crate) fn push(&mut self, piece: StoredPiece) {
+        self.pieces.push(piece);
+    }
+
+    /// The card of a task that goes on from here.
+    #[track_caller]
+    pub(crate) fn task(&self, subtask: usize, parallelism: usize) -> TaskInfo {
+        let task = super::task(subtask, parallelism);
+        let key_groups = self.key_groups.unwrap_or(task.key_groups);
+        TaskInfo { key_groups, attempt: self.next_attempt(), ..task }
+    }
+
+    pub(crate) const fn next_attempt(&self) -> Attempt {
+        Attempt::new(self.lives)
+    }
+
     /// The state of all tasks of a stage, in their order.
     ///
     /// # Panics
@@ -38,6 +62,7 @@ impl Stored {
         for task in tasks {
             all.agree(task.key_groups);
             all.key_groups = all.key_groups.or(task.key_groups);
+            all.lives = all.lives.max(task.lives);
             all.pieces.extend(task.pieces);
             all.timers.extend(task.timers);
         }
@@ -85,7 +110,7 @@ impl Stored {
         Self {
             pieces: self.pieces.iter().filter(&mut belongs).cloned().collect(),
             timers: self.timers.iter().filter(&mut belongs).cloned().collect(),
-            key_groups: self.key_groups,
+            ..*self
         }
     }
 

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use millstream_core::{Failure, Key, KeyHash, Keyed, Record, Stamped};
 use millstream_operators::Effects;
-use millstream_operators::async_wait::{DeadLetter, Handlers, Verdict};
+use millstream_operators::async_wait::{DeadLetter, Handlers, Limits, Verdict};
 use millstream_runtime::{Caller, TaskContext};
 
 use super::{AsyncFunction, AsyncWait, OnFailure};
@@ -66,6 +66,30 @@ pub(crate) struct Called<W, A: AsyncFunction> {
 impl<W, A: AsyncFunction> Called<W, A> {
     pub(crate) const fn new(function: A, settings: AsyncWait<A::In, A::Answer>) -> Self {
         Self { function, settings, way: PhantomData }
+    }
+}
+
+impl<T: Record + Clone, A: 'static> AsyncWait<T, A> {
+    /// A function with these settings as a task runs it, and the limits of the task. A test by hand
+    /// needs them.
+    pub fn caller<F>(self, function: F) -> (impl Caller<In = T, Answer = A, Out = F::Out>, Limits)
+    where
+        F: AsyncFunction<In = T, Answer = A>,
+    {
+        let limits = self.limits(F::HANDLES_INPUT);
+        (Called::<Plain, F>::new(function, self), limits)
+    }
+
+    /// As [`caller`](Self::caller), for values that travel with their keys.
+    pub fn keyed_caller<K: Key, F>(
+        self,
+        function: F,
+    ) -> (impl Caller<In = Keyed<K, T>, Answer = A, Out = F::Out>, Limits)
+    where
+        F: AsyncFunction<In = T, Answer = A>,
+    {
+        let limits = self.limits(F::HANDLES_INPUT);
+        (Called::<ByKey<K>, F>::new(function, self), limits)
     }
 }
 

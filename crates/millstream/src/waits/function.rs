@@ -1,6 +1,7 @@
 //! The user's calls: a trait for those that need more than a function.
 
 use std::future::{Future, ready};
+use std::iter::once;
 use std::marker::PhantomData;
 
 use millstream_core::{Data, Failure, Record};
@@ -132,4 +133,20 @@ where
     fn results(&mut self, answer: A) -> impl IntoIterator<Item = I::Item> {
         (self.results)(answer)
     }
+}
+
+/// A stage of calls that is one async function with one result, as [`async_wait`] makes it: for
+/// those who need it as a value.
+///
+/// [`async_wait`]: crate::Stream::async_wait
+pub fn call_fn<T, U, Call, Function>(
+    function: Function,
+) -> impl AsyncFunction<In = T, Answer = U, Out = U>
+where
+    T: Record + Clone,
+    U: Data,
+    Call: Future<Output = Result<U, Failure>> + 'static,
+    Function: Fn(T) -> Call + 'static,
+{
+    Calling::new(function, once)
 }

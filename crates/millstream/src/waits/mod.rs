@@ -5,5 +5,5 @@ mod function;
 mod settings;
 mod stream;
 
-pub use function::AsyncFunction;
+pub use function::{AsyncFunction, call_fn};
 pub use settings::{AsyncWait, OnFailure};

@@ -1,6 +1,7 @@
 //! A task of calls: admits records as far as there is room, drives what is out, sends on in order.
 
 mod alarm;
+mod by_hand;
 mod driver;
 mod events;
 mod running;
@@ -14,6 +15,7 @@ use millstream_core::{Failure, TaskInfo};
 use millstream_operators::async_wait::{AsyncWait, Limits};
 use millstream_operators::{Effects, let_go};
 
+pub use self::by_hand::CallsByHand;
 use self::driver::Driver;
 use self::running::Running;
 use super::{After, Logic, Turn};
