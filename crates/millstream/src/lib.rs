@@ -70,3 +70,8 @@ pub use millstream_runtime::{
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// The programs of the book's page about calls.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/book/calls.md")]
+struct Calls;
