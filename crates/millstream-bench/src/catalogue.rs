@@ -120,6 +120,13 @@ pub(crate) enum Measure {
     },
     /// What an idle job costs.
     Idle,
+    /// What twice as many records cost, from so many on.
+    Growth {
+        /// Records in the smallest round.
+        from: u64,
+        /// How often they are doubled.
+        doublings: u32,
+    },
 }
 
 /// One workload.
@@ -212,6 +219,12 @@ pub(crate) static WORKLOADS: &[Entry] = &[
         ..CALLS
     },
     Entry { name: "async-sleep-unordered", about: "as async-sleep, results as they come", ..CALLS },
+    Entry {
+        name: "async-burst",
+        about: "as async-sleep, each call sleeps 100 ms, all of them in flight",
+        measure: Measure::Growth { from: 1_000, doublings: 5 },
+        ..CALLS
+    },
     Entry {
         name: "async-timeout",
         about: "as async-yield, ours with a time-out of 10 s a call, the peer with none",

@@ -33,6 +33,8 @@ pub(crate) enum Row {
     Latency(LatencyRow),
     /// Of one that measures what idling costs.
     Idle(IdleRow),
+    /// Of one that measures what twice as many records cost.
+    Growth(GrowthRow),
 }
 
 /// Records a second of both sides.
@@ -109,6 +111,35 @@ pub(crate) struct IdleRow {
     pub(crate) disturbed: usize,
 }
 
+/// What a number of records costs on both sides, and what twice as many do.
+///
+/// The growth is that of the processor's time: how long calls sleep is the same for any number, and
+/// would hide what grows.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct GrowthRow {
+    /// What it is about.
+    #[serde(flatten)]
+    pub(crate) subject: Subject,
+    /// How many records.
+    pub(crate) records: u64,
+    /// How long ours took.
+    pub(crate) ours_ms: f64,
+    /// How long the peer took.
+    pub(crate) peer_ms: f64,
+    /// Processor time, ours.
+    pub(crate) ours_cpu_ms: f64,
+    /// Processor time, the peer's.
+    pub(crate) peer_cpu_ms: f64,
+    /// How much more processor time twice as many records take: the median of the pairs' ratios.
+    pub(crate) ours_growth: f64,
+    /// The same of the peer.
+    pub(crate) peer_growth: f64,
+    /// How many pairs.
+    pub(crate) pairs: usize,
+    /// Pairs during which others were at work, in each of their tries.
+    pub(crate) disturbed: usize,
+}
+
 /// The row of a workload that measures rates.
 pub(crate) fn rate_row(subject: Subject, pairs: &[Pair]) -> RateRow {
     let best = |rates: Vec<f64>| rates.into_iter().fold(0.0, f64::max).round() as u64;
@@ -168,6 +199,28 @@ pub(crate) fn idle_row(subject: Subject, pairs: &[Pair]) -> IdleRow {
         peer_cpu_percent: digits(median(&of(pairs, |pair| percent(&pair.peer)))),
         pairs: pairs.len(),
         disturbed: disturbed(pairs),
+        subject,
+    }
+}
+
+/// A row of a workload that measures what twice as many records cost: pairs of so many, and of
+/// twice as many.
+pub(crate) fn growth_row(subject: Subject, once: &[Pair], twice: &[Pair]) -> GrowthRow {
+    let ms = |take: fn(&Pair) -> f64| digits(1e3 * median(&of(once, take)));
+    let growth = |take: fn(&Pair) -> f64| {
+        let ratios: Vec<f64> = once.iter().zip(twice).map(|(a, b)| take(b) / take(a)).collect();
+        digits(median(&ratios))
+    };
+    GrowthRow {
+        records: once.first().map_or(0, |pair| pair.ours.records),
+        ours_ms: ms(|pair| pair.ours.seconds),
+        peer_ms: ms(|pair| pair.peer.seconds),
+        ours_cpu_ms: ms(|pair| pair.ours.cpu_seconds),
+        peer_cpu_ms: ms(|pair| pair.peer.cpu_seconds),
+        ours_growth: growth(|pair| pair.ours.cpu_seconds),
+        peer_growth: growth(|pair| pair.peer.cpu_seconds),
+        pairs: once.len(),
+        disturbed: disturbed(once),
         subject,
     }
 }
@@ -269,6 +322,17 @@ mod tests {
         let pairs = [pair((30.0, 0.03), (30.0, 0.015))];
         let row = idle_row(subject(), &pairs);
         assert_eq!((row.cpu_percent, row.peer_cpu_percent), (0.1, 0.05));
+    }
+
+    #[test]
+    fn growth_is_that_of_the_processors_time_within_a_pair() {
+        let once = [pair((0.1, 0.01), (0.1, 0.02)), pair((0.1, 0.02), (0.1, 0.04))];
+        let twice = [pair((0.1, 0.02), (0.1, 0.08)), pair((0.1, 0.06), (0.2, 0.08))];
+        let row = growth_row(subject(), &once, &twice);
+        assert_eq!((row.records, row.pairs, row.disturbed), (1_000, 2, 0));
+        assert_eq!((row.ours_ms, row.peer_ms), (100.0, 100.0));
+        assert_eq!((row.ours_cpu_ms, row.peer_cpu_ms), (15.0, 30.0));
+        assert_eq!((row.ours_growth, row.peer_growth), (2.5, 3.0));
     }
 
     #[test]

@@ -63,9 +63,14 @@ impl Rounds<'_> {
         let records = round_up(self.ours_asked.records, quantum);
         let records = long_enough(self.ours, &self.ours_asked, records, quantum)?;
         let records = long_enough(self.peer, &self.peer_asked, records, quantum)?;
+        self.ask_for(records);
+        Ok(())
+    }
+
+    /// From now on each round is one of so many records.
+    pub(crate) const fn ask_for(&mut self, records: u64) {
         self.ours_asked.records = records;
         self.peer_asked.records = records;
-        Ok(())
     }
 
     /// Does a round of each that nobody looks at.

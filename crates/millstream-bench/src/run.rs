@@ -11,7 +11,7 @@ use crate::args::Args;
 use crate::catalogue::{Entry, Measure, Side, find};
 use crate::child::SideProcess;
 use crate::error::BenchError;
-use crate::figures::{MODE, Row, Subject, idle_row, latency_row, rate_row};
+use crate::figures::{MODE, Row, Subject, growth_row, idle_row, latency_row, rate_row};
 use crate::load::Machine;
 use crate::places::Places;
 use crate::rounds::Rounds;
@@ -44,11 +44,13 @@ pub(crate) fn run(args: &Args) -> Result<(), BenchError> {
     let (request, quantum) = request(entry, &places)?;
     let mut rows = Vec::new();
     for peer in against {
-        let row = compare(entry, args, peer, &request, quantum, &places)?;
+        let of_peer = compare(entry, args, peer, &request, quantum, &places)?;
         if args.json {
-            println!("{}", show::json(&row)?);
+            for row in &of_peer {
+                println!("{}", show::json(row)?);
+            }
         }
-        rows.push(row);
+        rows.extend(of_peer);
     }
     if !args.json {
         println!("{}", show::table(&rows));
@@ -81,6 +83,7 @@ fn request(entry: &Entry, places: &Places) -> Result<(RoundRequest, u64), BenchE
             request.records = rate * LATENCY_SECONDS;
             request.rate = Some(rate);
         }
+        Measure::Growth { from, .. } => request.records = from,
         Measure::Idle => {
             request.records = 0;
             request.idle_seconds = Some(IDLE_SECONDS);
@@ -132,7 +135,7 @@ fn multiplications(time: Duration) -> u32 {
     })
 }
 
-/// The row of one peer.
+/// The rows of one peer: one, or one for each number of records.
 fn compare(
     entry: &Entry,
     args: &Args,
@@ -140,7 +143,7 @@ fn compare(
     request: &RoundRequest,
     quantum: u64,
     places: &Places,
-) -> Result<Row, BenchError> {
+) -> Result<Vec<Row>, BenchError> {
     let bar = progress(entry, args, peer);
     bar.set_message("building");
     let mut ours = SideProcess::start(args.ours.name(), places.command(args.ours)?)?;
@@ -156,22 +159,36 @@ fn compare(
     bar.set_message("warming up");
     match entry.measure {
         Measure::Rate => rounds.calibrate(quantum)?,
-        Measure::Latency { .. } => rounds.warm_up()?,
+        Measure::Latency { .. } | Measure::Growth { .. } => rounds.warm_up()?,
         Measure::Idle => {}
     }
-    bar.set_message(format!("{} records a round", rounds.ours_asked.records));
-    let mut pairs = Vec::new();
+    let records = rounds.ours_asked.records;
+    let doublings =
+        if let Measure::Growth { doublings, .. } = entry.measure { doublings } else { 0 };
+    let sizes: Vec<u64> = (0..=doublings).map(|times| records << times).collect();
+    let mut sized = vec![Vec::new(); sizes.len()];
     for _ in 0..args.pairs.unwrap_or(entry.pairs) {
-        pairs.push(rounds.pair()?);
+        for (pairs, &records) in sized.iter_mut().zip(&sizes) {
+            bar.set_message(format!("{records} records a round"));
+            rounds.ask_for(records);
+            pairs.push(rounds.pair()?);
+        }
         bar.inc(1);
     }
     bar.finish_and_clear();
+    let pairs = &sized[0];
     let subject =
         Subject { workload: entry.name, mode: MODE, workers: args.workers, peer: peer.name() };
     Ok(match entry.measure {
-        Measure::Rate => Row::Rate(rate_row(subject, &pairs)),
-        Measure::Latency { .. } => Row::Latency(latency_row(subject, args.ours.name(), &pairs)?),
-        Measure::Idle => Row::Idle(idle_row(subject, &pairs)),
+        Measure::Rate => vec![Row::Rate(rate_row(subject, pairs))],
+        Measure::Latency { .. } => {
+            vec![Row::Latency(latency_row(subject, args.ours.name(), pairs)?)]
+        }
+        Measure::Idle => vec![Row::Idle(idle_row(subject, pairs))],
+        Measure::Growth { .. } => {
+            let steps = sized.windows(2);
+            steps.map(|it| Row::Growth(growth_row(subject.clone(), &it[0], &it[1]))).collect()
+        }
     })
 }
 

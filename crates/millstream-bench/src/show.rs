@@ -5,7 +5,7 @@ use comfy_table::{CellAlignment, Table};
 
 use crate::catalogue::{Side, WORKLOADS};
 use crate::error::BenchError;
-use crate::figures::{IdleRow, LatencyRow, RateRow, Row, Subject};
+use crate::figures::{GrowthRow, IdleRow, LatencyRow, RateRow, Row, Subject};
 
 /// A row as one line of JSON.
 ///
@@ -65,6 +65,7 @@ fn cells(row: &Row) -> Cells {
         Row::Rate(row) => rate_cells(row),
         Row::Latency(row) => latency_cells(row),
         Row::Idle(row) => idle_cells(row),
+        Row::Growth(row) => growth_cells(row),
     }
 }
 
@@ -111,6 +112,20 @@ fn idle_cells(row: &IdleRow) -> Cells {
     cells.extend([
         ("ours, % of a core", format!("{:.4}", row.cpu_percent)),
         ("peer, % of a core", format!("{:.4}", row.peer_cpu_percent)),
+    ]);
+    cells.extend(pair_cells(row.pairs, row.disturbed));
+    cells
+}
+
+fn growth_cells(row: &GrowthRow) -> Cells {
+    let both = |ours: f64, peer: f64| format!("{ours:.1} / {peer:.1}");
+    let mut cells = subject_cells(&row.subject);
+    cells.extend([
+        ("records", row.records.to_string()),
+        ("ms, ours / peer", both(row.ours_ms, row.peer_ms)),
+        ("CPU-ms", both(row.ours_cpu_ms, row.peer_cpu_ms)),
+        ("ours, twice as many", ratio(row.ours_growth)),
+        ("peer", ratio(row.peer_growth)),
     ]);
     cells.extend(pair_cells(row.pairs, row.disturbed));
     cells
@@ -207,6 +222,28 @@ mod tests {
         let meant = concat!(
             r#"{"workload":"idle","mode":"default","workers":2,"peer":"tokio-channel","#,
             r#""cpu_percent":0.05,"peer_cpu_percent":0.01,"pairs":1,"disturbed":0}"#
+        );
+        assert_eq!(json(&row).unwrap(), meant);
+    }
+
+    #[test]
+    fn a_row_of_growth_is_exactly_this_line() {
+        let row = Row::Growth(GrowthRow {
+            subject: subject("async-burst", "futures"),
+            records: 1_000,
+            ours_ms: 102.5,
+            peer_ms: 103.0,
+            ours_cpu_ms: 1.5,
+            peer_cpu_ms: 1.75,
+            ours_growth: 2.0,
+            peer_growth: 2.25,
+            pairs: 9,
+            disturbed: 0,
+        });
+        let meant = concat!(
+            r#"{"workload":"async-burst","mode":"default","workers":2,"peer":"futures","#,
+            r#""records":1000,"ours_ms":102.5,"peer_ms":103.0,"ours_cpu_ms":1.5,"#,
+            r#""peer_cpu_ms":1.75,"ours_growth":2.0,"peer_growth":2.25,"pairs":9,"disturbed":0}"#
         );
         assert_eq!(json(&row).unwrap(), meant);
     }

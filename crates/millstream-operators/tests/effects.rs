@@ -157,23 +157,22 @@ proptest! {
     }
 }
 
-/// A value that panics when it is dropped.
-#[derive(serde::Serialize, serde::Deserialize)]
-struct Bomb;
-
-impl Drop for Bomb {
-    fn drop(&mut self) {
-        DROPPED.with(|dropped| dropped.set(dropped.get() + 1));
-        std::panic::panic_any("a value panics when it is dropped");
-    }
-}
-
-std::thread_local! {
-    static DROPPED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
-}
-
 #[test]
 fn what_lies_on_a_sheet_that_is_dropped_is_dropped_one_by_one() {
+    std::thread_local! {
+        static DROPPED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+    }
+
+    #[derive(serde::Serialize, serde::Deserialize)]
+    struct Bomb;
+
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            DROPPED.set(DROPPED.get() + 1);
+            panic!("a value panics when it is dropped");
+        }
+    }
+
     let side = SideOutput::new("bombs");
     let buffers = SideBuffers::new(vec![SideBuffer::of(&side)]);
     let mut out: Effects<Bomb> = Effects::new(buffers, usize::MAX);

@@ -42,9 +42,10 @@ pub(crate) struct Call {
 }
 
 /// All parts, in their order.
-pub(crate) const PARTS: [Part; 11] = [
+pub(crate) const PARTS: [Part; 12] = [
     Part { name: "format", what: "every file is formatted", plan: format },
     Part { name: "clippy", what: "no lint complains", plan: clippy },
+    Part { name: "fuzz", what: "the fuzz targets fit what they try", plan: fuzz },
     Part { name: "layering", what: "crates and modules import only downwards", plan: layering },
     Part { name: "tidy", what: "the sources keep the rules of style", plan: tidy },
     Part { name: "tests", what: "unit and integration tests but those below", plan: tests },
@@ -78,6 +79,15 @@ fn format(_: &Workspace) -> io::Result<Plan> {
 fn clippy(_: &Workspace) -> io::Result<Plan> {
     let lints = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
     Ok(Plan::Run(call(&lints)))
+}
+
+/// A workspace of its own with a folder of its own. It is not linked, so no C++ is compiled for it.
+fn fuzz(workspace: &Workspace) -> io::Result<Plan> {
+    let lints = ["clippy", "--manifest-path", "fuzz/Cargo.toml", "--no-default-features"];
+    let mut call = call(&lints);
+    call.arguments.extend(["--", "-D", "warnings"].map(str::to_owned));
+    call.variables.push(("CARGO_TARGET_DIR", workspace.target.join("fuzz").into()));
+    Ok(Plan::Run(call))
 }
 
 fn layering(_: &Workspace) -> io::Result<Plan> {

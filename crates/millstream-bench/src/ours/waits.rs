@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use millstream::{AsyncWait, Dataflow, Failure, Source};
 use millstream_bench_workload::{
-    CALLS_MAX, KEYS, Outcome, RoundRequest, SLEEPING_CALLS_MAX, SideError, Workload,
-    called_at_once, called_with_sleep, called_with_yield, share,
+    BURST_CALLS_MAX, CALLS_MAX, KEYS, LONG_SLEEP, Outcome, RoundRequest, SLEEPING_CALLS_MAX,
+    SideError, Workload, called_at_once, called_with_sleep, called_with_yield, share,
 };
 use tokio::time::sleep;
 
@@ -23,6 +23,8 @@ pub(super) fn workloads() -> Vec<Box<dyn Workload>> {
     let ordered = || Wait::ordered().capacity(CALLS_MAX);
     let unordered = || Wait::unordered().capacity(CALLS_MAX);
     let sleeping = |x| called_with_sleep(x, sleep);
+    let sleeping_long = |x| called_with_sleep(x, |_| sleep(LONG_SLEEP));
+    let all = BURST_CALLS_MAX;
     let many = SLEEPING_CALLS_MAX;
     vec![
         Box::new(Calls::new("async-ready", ordered(), called_at_once)),
@@ -31,6 +33,7 @@ pub(super) fn workloads() -> Vec<Box<dyn Workload>> {
         Box::new(Calls::new("async-yield-unordered", unordered(), called_with_yield)),
         Box::new(Calls::new("async-sleep", ordered().capacity(many), sleeping)),
         Box::new(Calls::new("async-sleep-unordered", unordered().capacity(many), sleeping)),
+        Box::new(Calls::new("async-burst", ordered().capacity(all), sleeping_long)),
         Box::new(Calls::new("async-timeout", ordered().timeout(TIMEOUT), called_with_yield)),
         Box::new(KeyedCalls),
     ]

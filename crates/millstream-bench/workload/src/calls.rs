@@ -13,8 +13,14 @@ pub const CALLS_MAX: usize = 100;
 /// How many calls that sleep are in flight at most.
 pub const SLEEPING_CALLS_MAX: usize = 1_000;
 
+/// How many calls are in flight at most where all of them are to be.
+pub const BURST_CALLS_MAX: usize = 1 << 16;
+
 /// How long a call sleeps.
 const SLEEP: Duration = Duration::from_millis(1);
+
+/// How long a call sleeps of which there are many at once: until all have begun.
+pub const LONG_SLEEP: Duration = Duration::from_millis(100);
 
 /// A call that is ready when it is polled first. As all calls to an outside system it may fail; the
 /// error is what each side takes.

@@ -18,7 +18,8 @@ mod text;
 mod work;
 
 pub use calls::{
-    CALLS_MAX, SLEEPING_CALLS_MAX, called_at_once, called_with_sleep, called_with_yield,
+    BURST_CALLS_MAX, CALLS_MAX, LONG_SLEEP, SLEEPING_CALLS_MAX, called_at_once, called_with_sleep,
+    called_with_yield,
 };
 pub use checksum::Checksum;
 pub use numbers::{KEYS, Keyed, KeyedShare, doubled, share};

@@ -7,14 +7,15 @@ use std::pin::pin;
 
 use futures::stream::{self, Stream, StreamExt};
 use millstream_bench_workload::{
-    CALLS_MAX, Outcome, RoundRequest, SLEEPING_CALLS_MAX, SideError, Workload, called_at_once,
-    called_with_sleep, called_with_yield, serve, share,
+    BURST_CALLS_MAX, CALLS_MAX, LONG_SLEEP, Outcome, RoundRequest, SLEEPING_CALLS_MAX, SideError,
+    Workload, called_at_once, called_with_sleep, called_with_yield, serve, share,
 };
 use tokio::runtime::Builder;
 use tokio::time::sleep;
 
 fn main() -> io::Result<()> {
     let sleeping = |x| called_with_sleep(x, sleep);
+    let sleeping_long = |x| called_with_sleep(x, |_| sleep(LONG_SLEEP));
     let mut workloads: Vec<Box<dyn Workload>> = vec![
         Box::new(Calls::ordered("async-ready", CALLS_MAX, called_at_once)),
         Box::new(Calls::unordered("async-ready-unordered", CALLS_MAX, called_at_once)),
@@ -22,6 +23,7 @@ fn main() -> io::Result<()> {
         Box::new(Calls::unordered("async-yield-unordered", CALLS_MAX, called_with_yield)),
         Box::new(Calls::ordered("async-sleep", SLEEPING_CALLS_MAX, sleeping)),
         Box::new(Calls::unordered("async-sleep-unordered", SLEEPING_CALLS_MAX, sleeping)),
+        Box::new(Calls::ordered("async-burst", BURST_CALLS_MAX, sleeping_long)),
         // Without a time-out: what ours costs is measured against a program that has none.
         Box::new(Calls::ordered("async-timeout", CALLS_MAX, called_with_yield)),
     ];
