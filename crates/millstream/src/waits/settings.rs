@@ -13,8 +13,9 @@ type Of<A, B> = Arc<dyn Fn(&A) -> B + Send + Sync>;
 ///
 /// `T` is what comes in, `A` what a call gives. Both follow from the stage that it is given to.
 ///
-/// Everything has a limit from the start: 100 records a task, and one call of a key at once. A time-out is
-/// only there if you name one. A call that fails or times out fails the job, unless told otherwise.
+/// Everything has a limit from the start: 100 records a task, and one call of a key at once. A
+/// time-out is only there if you name one. A call that fails or times out fails the job, unless
+/// told otherwise.
 ///
 /// # Ordering
 ///
