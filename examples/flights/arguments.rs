@@ -1,10 +1,11 @@
 //! What can be said on the command line, and what is meant when nothing is said.
 
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::thread;
 
 use clap::Parser;
+use examples::data;
 use millstream::{Settings, SettingsError, Workers};
 
 /// Flights, cancellations and mean departure delays, by carrier and by airport and day
@@ -31,12 +32,12 @@ pub(crate) struct Arguments {
 impl Arguments {
     /// The flights to be read.
     pub(crate) fn input(&self) -> PathBuf {
-        self.input.clone().unwrap_or_else(|| data().join("flights-2013-01.csv.gz"))
+        self.input.clone().unwrap_or_else(|| data("flights-2013-01.csv.gz"))
     }
 
     /// The names of the carriers.
     pub(crate) fn carriers_file(&self) -> PathBuf {
-        data().join("airlines.csv.gz")
+        data("airlines.csv.gz")
     }
 
     /// What the environment says, changed by what the command line says. Tasks share the cores;
@@ -48,9 +49,4 @@ impl Arguments {
         let workers = Workers::Own(parallelism.min(cores));
         Ok(settings.parallelism(parallelism.get()).workers(workers))
     }
-}
-
-/// The folder of the data. It lies beside this program's source, wherever the program is started.
-fn data() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("data")
 }

@@ -9,16 +9,15 @@
 mod arguments;
 mod flight;
 mod graph;
-mod progress;
 mod report;
 mod sorted;
 mod totals;
 
 use std::error::Error;
-use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
+use examples::{progress, say};
 
 use arguments::Arguments;
 
@@ -38,20 +37,12 @@ async fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let input = arguments.input();
     let (flow, tables) = graph::build(&input, &arguments.carriers_file(), &arguments.out);
     if arguments.plan {
-        return say(&flow.plan(&settings).to_mermaid());
+        return Ok(say(&flow.plan(&settings).to_mermaid())?);
     }
     let bar = progress::bar(&input);
     let job = flow.start(settings).await?;
-    progress::follow(&job, &bar).await?;
+    progress::follow(&job, "flights", &bar).await?;
     let report = report::text(&tables.carriers.take(), &tables.origins.take());
     let out = arguments.out.display();
-    say(&format!("{report}\nBoth tables, the second by day, are in {out}\n"))
-}
-
-/// Writes to standard output; that a reader has seen enough is no error.
-fn say(text: &str) -> Result<(), Box<dyn Error>> {
-    match io::stdout().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
-        _ => Ok(()),
-    }
+    Ok(say(&format!("{report}\nBoth tables, the second by day, are in {out}\n"))?)
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use comfy_table::presets::UTF8_BORDERS_ONLY;
 use comfy_table::{CellAlignment, Table};
+use examples::grouped;
 
 use crate::totals::{Carrier, Totals};
 
@@ -75,28 +76,9 @@ fn minutes(delay: Option<f64>) -> String {
     delay.map_or_else(|| "–".to_owned(), |delay| format!("{delay:.1} min"))
 }
 
-/// A number with a comma between each three digits.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn digits_stand_in_threes() {
-        let numbers = [0, 999, 1_000, 27_004, 1_234_567].map(grouped);
-        assert_eq!(numbers, ["0", "999", "1,000", "27,004", "1,234,567"]);
-    }
 
     #[test]
     fn what_is_not_known_is_a_dash() {

@@ -1,4 +1,4 @@
-//! Proves that the main job draws its progress on a terminal, and nowhere else.
+//! Proves that the larger jobs draw their progress on a terminal, and nowhere else.
 
 mod program;
 
@@ -47,13 +47,18 @@ fn piped(folder: &Path) -> Result<Said, Box<dyn std::error::Error>> {
 /// returns what the terminal was sent.
 fn on_terminal(folder: &Path, elsewhere: &str) -> Result<String, Box<dyn std::error::Error>> {
     piped(folder)?;
+    shown("flights", folder, elsewhere)
+}
+
+/// Runs an example that has been built on a terminal, with the file of three flights.
+fn shown(name: &str, folder: &Path, elsewhere: &str) -> Result<String, Box<dyn std::error::Error>> {
     let test = env::current_exe()?;
     let profile_folder = test.ancestors().nth(2).ok_or("a test lies in a folder of its profile")?;
     let output = Command::new("script")
         .args(["--quiet", "--return", "--command"])
-        .arg(format!("stty cols 100 && \"$FLIGHTS\" --input three.csv {elsewhere}"))
+        .arg(format!("stty cols 100 && \"$PROGRAM\" --input three.csv {elsewhere}"))
         .arg("/dev/null")
-        .env("FLIGHTS", profile_folder.join("examples/flights"))
+        .env("PROGRAM", profile_folder.join("examples").join(name))
         .envs([("SHELL", "/bin/sh"), ("TERM", "xterm")])
         .env_remove("NO_COLOR")
         .current_dir(folder)
@@ -78,6 +83,28 @@ fn progress_is_drawn_on_a_terminal_and_the_report_stands_below_it() -> Checked {
     let bar = shown.rfind(BAR).ok_or_else(|| format!("no bar in {shown:?}"))?;
     let report = shown.find(REPORT).ok_or_else(|| format!("no report in {shown:?}"))?;
     assert!(bar < report, "{shown:?}");
+    Ok(())
+}
+
+#[test]
+fn each_run_of_the_calls_draws_its_own_progress_and_the_table_stands_below_both() -> Checked {
+    if !has_terminal() {
+        return skip("no `script` of util-linux");
+    }
+    let folder = empty_folder("terminal_enrich")?;
+    let mut text = "month,day,carrier,flight,origin,dest,tailnum\n".to_owned();
+    text.push_str(&"1,1,UA,1545,EWR,IAH,N14228\n".repeat(3));
+    fs::write(folder.join("three.csv"), text)?;
+    let said = program::run("enrich", &["--input", "three.csv"].map(OsStr::new), &folder)?;
+    assert!(is_plain(&said.out) && said.err.is_empty(), "{:?}", said.out);
+
+    let shown = shown("enrich", &folder, "")?;
+    // A bar is drawn over itself; the last one of each run stays.
+    let drawn = shown.split('\r').filter(|line| line.contains(BAR));
+    let last = |mode: &str| drawn.clone().filter(|line| line.contains(mode)).count();
+    assert!(last("ordered   █") > 0 && last("unordered █") > 0, "{shown:?}");
+    let bars = [shown.rfind("ordered   █"), shown.rfind("unordered █"), shown.find("a second")];
+    assert!(bars.is_sorted() && bars[0].is_some(), "{shown:?}");
     Ok(())
 }
 

@@ -51,7 +51,9 @@ pub use millstream_core::{
     Attempt, Clock, Data, Epoch, Failure, Key, KeyGroup, KeyGroups, KeyHash, Keyed, Moment, Place,
     Record, ReservedTimestamp, Stamped, TaskInfo, Timestamp, Volatile, Wake, codec,
 };
-pub use millstream_metrics::{JobNumbers, Numbers, StageNumbers, TaskNumbers, TaskState};
+pub use millstream_metrics::{
+    CallNumbers, JobNumbers, Numbers, StageNumbers, TaskNumbers, TaskState,
+};
 pub use millstream_operators::async_wait::{CallError, Cause, DeadLetter, Retry};
 pub use millstream_operators::{
     Chain, Effects, Either, NoTimer, Operator, Piece, Restored, SideOutput, Snapshot, Timer,
@@ -68,3 +70,8 @@ pub use millstream_runtime::{
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// The programs of the book's page about calls.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/book/calls.md")]
+struct Calls;

@@ -8,6 +8,7 @@ mod completer;
 mod desk;
 mod faults;
 mod functions;
+mod numbers;
 mod orders;
 mod policies;
 mod random;

@@ -11,8 +11,9 @@ use millstream_operators::async_wait::Admission;
 /// has seen a request before.
 ///
 /// All calls for one record have the same, also after a restore from a checkpoint that the record
-/// is in; no two records have the same. A record that came after the checkpoint is read anew, and
-/// its calls have a new one: what has to be told apart for longer needs a name in the record.
+/// is in; no two records of one start have the same. A record that came after the checkpoint is
+/// read anew, and its calls have a new one. A job that is started without a checkpoint begins to
+/// count anew: what has to be told apart for longer needs a name in the record, or one of the run.
 ///
 /// # Examples
 ///

@@ -13,8 +13,9 @@ type Of<A, B> = Arc<dyn Fn(&A) -> B + Send + Sync>;
 ///
 /// `T` is what comes in, `A` what a call gives. Both follow from the stage that it is given to.
 ///
-/// Everything has a limit from the start: 100 records, and one call of a key at once. A time-out is
-/// only there if you name one. A call that fails or times out fails the job, unless told otherwise.
+/// Everything has a limit from the start: 100 records a task, and one call of a key at once. A
+/// time-out is only there if you name one. A call that fails or times out fails the job, unless
+/// told otherwise.
 ///
 /// # Ordering
 ///
@@ -135,15 +136,16 @@ impl<T, A> AsyncWait<T, A> {
         }
     }
 
-    /// How many records are in the stage at most: called, waiting for their turn to leave, or to
-    /// be called again. 100 by default. When it is full the input waits, and nothing is lost.
+    /// How many records are in each task of the stage at most: called, waiting for their turn to
+    /// leave, or to be called again. 100 by default. When it is full the input waits, and nothing
+    /// is lost.
     pub const fn capacity(mut self, records: usize) -> Self {
         self.limits.capacity = records;
         self
     }
 
-    /// How much the records in the stage may weigh together, as `weigh` says; besides their number.
-    /// One that is heavier by itself is called alone.
+    /// How much the records in a task of the stage may weigh together, as `weigh` says; besides
+    /// their number. One that is heavier by itself is called alone.
     pub const fn weight(mut self, most: usize, weigh: fn(&T) -> usize) -> Self {
         self.limits.weight = Some(most);
         self.weigh = Some(weigh);

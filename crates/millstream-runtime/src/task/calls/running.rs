@@ -51,6 +51,8 @@ impl<C: Caller> Running<C> {
         inbox: &mut Inbox<C::In>,
         turn: &mut Turn<'_, '_>,
     ) -> Result<After, Failure> {
+        // The task may have slept for long, and what it finds now has come since.
+        self.driver.wait.look(turn.budget.looked());
         loop {
             if self.outbox.advance()? {
                 turn.budget.spend(0);

@@ -18,26 +18,32 @@ const LOOK: Duration = Duration::from_millis(50);
 /// How much of a file, unpacked, is looked at to guess how many rows it has.
 const SAMPLE_BYTES: u64 = 256 * 1_024;
 
-/// A bar for the rows of a file; a hidden one where it would only be in the way.
-pub(crate) fn bar(input: &Path) -> ProgressBar {
+/// A bar for the flights of a file; a hidden one where it would only be in the way.
+///
+/// What it is given as a prefix stands in front of it.
+pub fn bar(input: &Path) -> ProgressBar {
     if !io::stdout().is_terminal() || !io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
     // A file that cannot be read is the job's to complain about.
     let bar = ProgressBar::new(rows_guess(input).unwrap_or(0));
-    let style = "{bar:40} {percent:>3} % · {human_pos} flights";
+    let style = "{prefix}{bar:40} {percent:>3} % · {human_pos} flights";
     match ProgressStyle::with_template(style) {
         Ok(style) => bar.with_style(style),
         Err(_) => bar,
     }
 }
 
-/// Moves the bar until the job has ended.
-pub(crate) async fn follow(job: &Job, bar: &ProgressBar) -> Result<(), JobError> {
+/// Moves the bar by what a stage has sent on, until the job has ended.
+///
+/// # Errors
+///
+/// When the job fails.
+pub async fn follow(job: &Job, stage: &str, bar: &ProgressBar) -> Result<(), JobError> {
     let clock = SystemClock::new();
     let mut finished = pin!(job.finished());
     let outcome = loop {
-        show(job, bar);
+        show(job, stage, bar);
         let mut tick = clock.wake_at(clock.monotonic().plus(LOOK));
         let first = poll_fn(|cx| match finished.as_mut().poll(cx) {
             Poll::Ready(outcome) => Poll::Ready(Some(outcome)),
@@ -47,7 +53,7 @@ pub(crate) async fn follow(job: &Job, bar: &ProgressBar) -> Result<(), JobError>
             break outcome;
         }
     };
-    show(job, bar);
+    show(job, stage, bar);
     match &outcome {
         Ok(()) => {
             bar.set_length(bar.position());
@@ -59,9 +65,9 @@ pub(crate) async fn follow(job: &Job, bar: &ProgressBar) -> Result<(), JobError>
 }
 
 /// A look at the job's numbers asks none of its tasks, so it holds up none.
-fn show(job: &Job, bar: &ProgressBar) {
+fn show(job: &Job, stage: &str, bar: &ProgressBar) {
     let numbers = job.status().numbers;
-    let rows = numbers.stage("flights").map_or(0, |stage| stage.numbers.records_out);
+    let rows = numbers.stage(stage).map_or(0, |stage| stage.numbers.records_out);
     bar.set_length(bar.length().unwrap_or(0).max(rows));
     bar.set_position(rows);
 }
@@ -93,8 +99,7 @@ mod tests {
     use super::*;
 
     fn guess(name: &str) -> u64 {
-        let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("data");
-        rows_guess(&data.join(name)).unwrap()
+        rows_guess(&crate::data(name)).unwrap()
     }
 
     #[test]
