@@ -103,14 +103,13 @@ impl<C: Caller> Driver<C> {
     /// Gives up records whose time is over at `now`. An answer that was there before counts.
     pub(super) fn expire(&mut self, now: Moment) -> Result<(), Failure> {
         while let Some(ticket) = self.wait.next_expired(now) {
-            if let Some(record) = self.wait.record_at(ticket.index())
-                && let Some(polled) = self.calls.poll_woken(ticket.index(), record)
-            {
+            let Some(record) = self.wait.record_at(ticket.index()) else { return Ok(()) };
+            if let Some(polled) = self.calls.poll_woken(ticket.index(), record) {
                 self.events.woken(record, &polled);
                 self.file(ticket.index(), polled)?;
             }
             if self.wait.next_expired(now) == Some(ticket) {
-                self.events.timed_out(ticket);
+                self.events.timed_out(record);
                 self.wait.timed_out(ticket, &mut self.caller)?;
                 self.calls.cancel(ticket.index());
             }

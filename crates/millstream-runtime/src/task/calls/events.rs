@@ -1,6 +1,6 @@
 //! What is told about calls as events: each call at trace level, how full it is at debug level.
 
-use millstream_operators::async_wait::{Admission, Ticket};
+use millstream_operators::async_wait::Admission;
 use tracing::{Level, debug, enabled, trace};
 
 use crate::calls::Polled;
@@ -41,9 +41,13 @@ impl Events {
     }
 
     /// A record's time is over.
-    pub(super) fn timed_out(&self, of: Ticket) {
+    pub(super) fn timed_out(&self, of: Admission) {
         if self.each {
-            trace!(place = of.index(), "gives up a record whose time is over");
+            trace!(
+                life = of.life.get(),
+                record = of.number,
+                "gives up a record whose time is over"
+            );
         }
     }
 
