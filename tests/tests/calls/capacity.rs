@@ -255,8 +255,9 @@ fn what_cannot_be_meant_is_refused_at_the_start_and_each_is_told() {
             .key_by(|n| n % 2)
             .async_wait("keys", AsyncWait::key_ordered().per_key(0), |n| async move { Ok(n) })
             .async_wait("weight", AsyncWait::ordered().weight(0, |_| 1), |n| async move { Ok(n) })
+            .async_wait("keyless", AsyncWait::ordered().per_key(2), |n| async move { Ok(n) })
             .collect("out");
-        let error = flow.start(Settings::new()).await.err().expect("six faults").to_string();
+        let error = flow.start(Settings::new()).await.err().expect("seven faults").to_string();
         let faults: Vec<&str> = error.lines().skip(1).map(str::trim).collect();
         let zero = |stage: &str, what: &str| {
             let why = "with which nothing could happen: leave it out for none";
@@ -270,6 +271,8 @@ fn what_cannot_be_meant_is_refused_at_the_start_and_each_is_told() {
                 .to_owned(),
             zero("keys", "calls of one key"),
             zero("weight", "weight"),
+            r#"stage "keyless": per_key is for calls in the order of keys: begin with "#.to_owned()
+                + "AsyncWait::key_ordered",
         ];
         let mut told: Vec<String> = faults.iter().map(|it| (*it).to_owned()).collect();
         told.sort();

@@ -11,6 +11,8 @@ use super::Order;
 pub struct Limits {
     /// In which order results go out.
     pub order: Order,
+    /// How many calls of a key may be out at once was said, and the order knows no keys.
+    pub keyless: bool,
     /// Records that are admitted and have not gone out.
     pub capacity: usize,
     /// How much they may weigh together, if they are weighed. A record that is heavier by itself
@@ -29,7 +31,15 @@ pub struct Limits {
 impl Limits {
     /// The limits of an order: 100 records, nothing else.
     pub const fn new(order: Order) -> Self {
-        Self { order, capacity: 100, weight: None, timeout: None, retry: None, keeps_inputs: true }
+        Self {
+            order,
+            keyless: false,
+            capacity: 100,
+            weight: None,
+            timeout: None,
+            retry: None,
+            keeps_inputs: true,
+        }
     }
 
     /// Whether a stage can keep them.
@@ -42,6 +52,7 @@ impl Limits {
         match self {
             Self { capacity: 0, .. } => zero("capacity"),
             Self { order: Order::KeyOrdered { per_key: 0 }, .. } => zero("calls of one key"),
+            Self { keyless: true, .. } => Err(SettingError::PerKey),
             Self { weight: Some(0), .. } => zero("weight"),
             Self { timeout: Some(Duration::ZERO), .. } => zero("timeout"),
             Self { retry: Some(retry), timeout, .. } => retry.check(timeout.is_some()),
@@ -59,6 +70,9 @@ pub enum SettingError {
         /// Which one.
         what: &'static str,
     },
+    /// A limit of the calls of one key, where there is no order of keys.
+    #[error("per_key is for calls in the order of keys: begin with AsyncWait::key_ordered")]
+    PerKey,
     /// Nothing ends the retries.
     #[error("retries without an end: give a timeout or max_retries")]
     EndlessRetry,

@@ -152,11 +152,12 @@ impl<T, A> AsyncWait<T, A> {
         self
     }
 
-    /// How many calls of one key are out at once at most, of a stage in the order of keys. 1 by
-    /// default. Results keep their order whatever this is.
+    /// How many calls of one key are out at once at most, of a stage in the order of keys; of any
+    /// other it is refused. 1 by default. Results keep their order whatever this is.
     pub const fn per_key(mut self, calls: usize) -> Self {
-        if let Order::KeyOrdered { per_key } = &mut self.limits.order {
-            *per_key = calls;
+        match &mut self.limits.order {
+            Order::KeyOrdered { per_key } => *per_key = calls,
+            Order::Ordered | Order::Unordered => self.limits.keyless = true,
         }
         self
     }

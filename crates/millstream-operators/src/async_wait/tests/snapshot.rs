@@ -166,6 +166,19 @@ fn at_another_parallelism_the_least_of_the_newest_watermarks_stands_behind_all()
 }
 
 #[test]
+fn among_pieces_of_other_tasks_the_watermarks_of_its_own_have_no_place() {
+    let part = |subtask, elements: &str| {
+        let mut rig = Rig::of(ordered(9), Rules::default(), &task(subtask, 2));
+        rig.feed(elements);
+        rig.snapshot()
+    };
+    let mut rig = Rig::of(ordered(9), Rules::default(), &task(0, 2));
+    doubled(&mut rig);
+    rig.restore(&[part(0, "1@1, W2, 2@3, W7"), part(1, "3@1, W9")].concat());
+    assert_eq!(rig.sent(), ["2@1", "4@3", "6@1", "W7"]);
+}
+
+#[test]
 fn at_the_same_parallelism_watermarks_come_back_to_their_places() {
     for limits in both(9).into_iter().chain([keyed(9)]) {
         let mut first = Rig::of(limits.clone(), Rules::default(), &task(1, 2));
