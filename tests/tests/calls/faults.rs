@@ -240,6 +240,25 @@ fn a_job_that_fails_drops_the_calls_that_are_out_and_has_delivered_what_was_befo
 
 /// The job does not wait for calls when another of its tasks has failed.
 #[test]
+fn what_calls_have_given_at_once_in_front_of_one_that_fails_has_been_delivered() {
+    for (wait, panics) in orders().into_iter().zip([false, true]) {
+        run(async move {
+            let call = move |n: u64| async move {
+                assert!(!(n == 3 && panics), "no 3");
+                if n == 3 { Err(Failure::new("no 3")) } else { Ok(10 * n) }
+            };
+            let bed = Bed::calling(wait, Desk::new(), call).await;
+            // All of one batch, so of one turn.
+            bed.comes(1..6).await;
+            let out = bed.out.clone();
+            let error = bed.failed().await;
+            assert!(error.contains("no 3") && error.ends_with("the record is 3"), "{error}");
+            assert_eq!(came(&out), ["10", "20"]);
+        });
+    }
+}
+
+#[test]
 fn a_failure_elsewhere_ends_the_job_though_calls_are_out() {
     run(async {
         let (desk, clock) = (Desk::<u64>::new(), ManualClock::new());

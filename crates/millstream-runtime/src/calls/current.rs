@@ -60,35 +60,34 @@ pub fn call_id() -> Option<CallId> {
     })
 }
 
-/// Whose calls run on this thread, for as long as it lives.
-pub(crate) struct CurrentTask(());
+/// Whose calls run on this thread, for as long as it lives. Keeps whose they were before: a call
+/// may run another task by hand.
+pub(crate) struct CurrentTask(Option<Arc<TaskInfo>>);
 
 impl CurrentTask {
     pub(crate) fn enter(task: &Arc<TaskInfo>) -> Self {
-        TASK.set(Some(task.clone()));
-        Self(())
+        Self(TASK.replace(Some(task.clone())))
     }
 }
 
 impl Drop for CurrentTask {
     fn drop(&mut self) {
-        TASK.set(None);
+        TASK.set(self.0.take());
     }
 }
 
-/// No call runs any more when this is dropped, also by a panic.
-struct InCall;
+/// The call runs no more when this is dropped, also by a panic.
+struct InCall(Option<Admission>);
 
 impl Drop for InCall {
     fn drop(&mut self) {
-        RECORD.set(None);
+        RECORD.set(self.0);
     }
 }
 
 /// Runs `work` as part of the call for a record.
 #[inline]
 pub(super) fn in_call<T>(record: Admission, work: impl FnOnce() -> T) -> T {
-    RECORD.set(Some(record));
-    let _in_call = InCall;
+    let _in_call = InCall(RECORD.replace(Some(record)));
     work()
 }

@@ -414,3 +414,18 @@ fn keys_travel_with_their_values() {
     let record: Keyed<char, u64> = keyed('a', 1);
     assert_eq!(one.record(record).take(), [2]);
 }
+
+#[test]
+fn a_call_that_runs_another_task_by_hand_is_still_itself() {
+    let call = call_fn(|n: u64| async move {
+        let before = call_id();
+        let inner = call_fn(|n: u64| async move { Ok(n + call_id().unwrap().number) });
+        let mut other = CallHarness::new(AsyncWait::ordered().caller(inner));
+        let sum: u64 = other.record(n).record(n).take().into_iter().sum();
+        assert_eq!(call_id(), before);
+        Ok((sum, before.unwrap().number))
+    });
+    let mut one = CallHarness::new(AsyncWait::ordered().caller(call));
+    assert_eq!(one.record(5).record(6).take(), [(11, 0), (13, 1)]);
+    assert_eq!(call_id(), None);
+}
