@@ -187,3 +187,47 @@ impl Wake for CallWaker {
         }
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    /// What a turn finds, in order.
+    fn found(woken: &Woken) -> Vec<u32> {
+        let mut places = Vec::new();
+        woken.take(&mut places);
+        places
+    }
+
+    #[test]
+    fn however_often_a_call_is_woken_it_stands_in_each_list_once() {
+        let woken = Arc::new(Woken::new());
+        let wakers = [3, 1].map(|place| Arc::new(CallWaker::new(place, &woken)));
+        let all = wakers.clone();
+        thread::spawn(move || (0..1_000).for_each(|n| all[n % 2].wake_by_ref())).join().unwrap();
+        let turn = woken.begin_turn();
+        (0..1_000).for_each(|_| wakers[1].wake_by_ref());
+        assert_eq!(found(&woken), [1, 3, 1]);
+        // Both are taken back by one poll, and a wake from then on counts anew.
+        assert!(wakers[1].clear());
+        assert!(!wakers[1].clear());
+        wakers[1].wake_by_ref();
+        assert_eq!(found(&woken), [1]);
+        drop(turn);
+    }
+
+    #[test]
+    fn what_is_woken_in_a_turn_and_not_polled_waits_for_the_next() {
+        let woken = Arc::new(Woken::new());
+        let waker = CallWaker::new(7, &woken);
+        let waker = Arc::new(waker);
+        let turn = woken.begin_turn();
+        waker.wake_by_ref();
+        drop(turn);
+        assert!(!woken.rest(Waker::noop()));
+        assert_eq!(found(&woken), [7]);
+        assert!(woken.rest(Waker::noop()));
+    }
+}
