@@ -10,6 +10,7 @@ pub mod async_wait;
 pub mod keyed;
 pub mod state;
 pub mod step;
+pub mod timers;
 
 mod effects;
 mod lanes;

@@ -1,0 +1,3 @@
+//! Timers beside plain sets.
+
+mod pair;
