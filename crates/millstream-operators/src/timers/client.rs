@@ -37,8 +37,6 @@ pub struct TimerClient<P> {
     sent: u64,
     /// No event timer is due before this; none if there is no event timer.
     earliest: Option<Timestamp>,
-    /// The same of those that were set after the service was asked last.
-    set_since: Option<Timestamp>,
     step: Option<Step>,
     event: Option<Hand<P>>,
     processing: Option<Hand<P>>,
@@ -71,7 +69,6 @@ impl<P: Key> TimerClient<P> {
             edits: Vec::new(),
             sent: 0,
             earliest: None,
-            set_since: None,
             step: None,
             event: None,
             processing: None,
@@ -100,10 +97,8 @@ impl<P: Key> TimerClient<P> {
                 }
                 (Some(step), _) if timer.time <= step.watermark => step.beyond = true,
                 _ => {
-                    let least =
-                        |than: Option<Timestamp>| than.unwrap_or(timer.time).min(timer.time);
-                    self.earliest = Some(least(self.earliest));
-                    self.set_since = Some(least(self.set_since));
+                    let earliest = self.earliest.map_or(timer.time, |it| it.min(timer.time));
+                    self.earliest = Some(earliest);
                 }
             }
         }
@@ -138,7 +133,6 @@ impl<P: Key> TimerClient<P> {
 
     fn ask(&mut self, watermark: Timestamp) {
         self.step = Some(Step { watermark, last: false, beyond: false });
-        self.set_since = None;
         self.edits.push(Edit::Step(watermark));
     }
 
@@ -160,7 +154,8 @@ impl<P: Key> TimerClient<P> {
         let mut hand = Hand::new(firings.domain, firings.list, firings.timers);
         match firings.domain {
             TimerDomain::Event => {
-                self.earliest = firings.next.into_iter().chain(self.set_since).min();
+                // Nothing is set between the question and the answer.
+                self.earliest = firings.next;
                 if let Some(step) = &mut self.step {
                     step.last = firings.last;
                 }
