@@ -115,11 +115,11 @@ impl<P: Key> Many<P> {
     fn push(&mut self, held: Held<P>) {
         self.held.push(held);
         let Self { held, index } = self;
-        let from = match held.len() {
-            0..=FEW => return,
-            // From now on there is an index, until few are left of them.
-            _ if index.is_empty() => 0,
-            len => len - 1,
+        // An index that there is stays until nothing is left in it.
+        let from = match index.is_empty() {
+            true if held.len() <= FEW => return,
+            true => 0,
+            false => held.len() - 1,
         };
         for at in from..held.len() {
             let hashed = |at: &u32| held.get(*at as usize).map_or(0, hash_of);

@@ -1,3 +1,5 @@
 //! Timers beside plain sets.
 
+mod chance;
+mod heap;
 mod pair;

@@ -6,6 +6,7 @@ use std::collections::{BTreeSet, VecDeque};
 use millstream_core::{Epoch, KeyGroups, KeyHash, Timestamp};
 
 use super::super::{Edits, Firings, Next, TimerClient, TimerHeap, TimerQueue, TimerService};
+use super::chance::Chance;
 use crate::{Restored, Snapshot, Timer, TimerDomain};
 
 /// A key and which of its timers.
@@ -14,18 +15,6 @@ type Set = BTreeSet<Timer<Payload>>;
 type Service = TimerService<Payload, TimerHeap<Payload>>;
 
 const KEYS: u64 = 4;
-
-/// What follows from a seed.
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let x = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (x ^ (x >> 31)) % n
-    }
-}
 
 fn groups() -> KeyGroups {
     KeyGroups::default_for(1)
@@ -284,7 +273,7 @@ impl Pair {
 fn client_and_service_are_one_sorted_set_whatever_crosses() {
     let (mut fired, mut restored) = (0, 0);
     for seed in 0..3_000 {
-        let mut chance = Chance(seed);
+        let mut chance = Chance::of(seed);
         let batch = 1 + chance.below(6) as usize;
         let mut first = Pair::new(batch);
         let lives = first.lives(&mut chance, 250);
