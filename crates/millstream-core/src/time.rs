@@ -1,6 +1,7 @@
 //! Event time: a point on the line that records and watermarks share.
 
 use std::fmt;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -53,9 +54,29 @@ impl Timestamp {
         self.0 == i64::MAX
     }
 
+    /// Milliseconds from `earlier` to here, negative if that is the later one; at the ends of the
+    /// range, as many as can be told.
+    pub const fn millis_since(self, earlier: Self) -> i64 {
+        self.0.saturating_sub(earlier.0)
+    }
+
+    /// The time `after` later, in whole milliseconds, at most [`MAX`](Self::MAX).
+    pub fn plus(self, after: Duration) -> Self {
+        Self(self.0.saturating_add(whole_millis(after)))
+    }
+
+    /// The time `before` earlier, in whole milliseconds, at least [`MIN`](Self::MIN).
+    pub fn minus(self, before: Duration) -> Self {
+        Self(self.0.saturating_sub(whole_millis(before)).max(Self::MIN.0))
+    }
+
     pub(crate) const fn trusted(millis: i64) -> Self {
         Self(millis)
     }
+}
+
+fn whole_millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
 impl TryFrom<i64> for Timestamp {
@@ -81,6 +102,18 @@ impl fmt::Debug for Timestamp {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_stay_within_their_range() {
+        let at = Timestamp::trusted;
+        let (ms, long) = (Duration::from_millis, Duration::from_secs(u64::MAX));
+        assert_eq!((at(5).plus(ms(7)), at(5).minus(ms(7))), (at(12), at(-2)));
+        assert_eq!(at(5).plus(Duration::from_micros(1_999)), at(6));
+        assert_eq!((at(5).plus(long), at(5).minus(long)), (Timestamp::MAX, Timestamp::MIN));
+        assert_eq!((at(5).millis_since(at(8)), at(8).millis_since(at(5))), (-3, 3));
+        assert_eq!(Timestamp::MIN.millis_since(Timestamp::MAX), i64::MIN);
+        assert_eq!(Timestamp::MAX.millis_since(Timestamp::MIN), i64::MAX);
+    }
 
     #[test]
     fn the_mark_of_no_timestamp_is_refused() {

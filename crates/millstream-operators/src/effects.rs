@@ -1,6 +1,6 @@
 //! What an operator wants done, written down instead of done.
 
-use millstream_core::{Data, Stamped};
+use millstream_core::{Data, Stamped, Timestamp};
 
 use crate::{NoTimer, SideBuffers, SideOutput, TimerEdit, let_go_all};
 
@@ -26,6 +26,7 @@ pub struct Effects<Out, P = NoTimer> {
     /// Records written to side outputs since that was last so.
     sided: usize,
     more: bool,
+    now: Timestamp,
 }
 
 impl<Out: Data, P> Effects<Out, P> {
@@ -34,8 +35,19 @@ impl<Out: Data, P> Effects<Out, P> {
     pub fn new(sides: SideBuffers, enough: usize) -> Self {
         let enough = enough.max(1);
         let (records, timers, counts) = (Vec::new(), Vec::new(), Vec::new());
-        let (sided, more) = (0, false);
-        Self { records, sides, timers, counts, enough, stop_at: enough, sided, more }
+        let (sided, more, now) = (0, false, Timestamp::MIN);
+        Self { records, sides, timers, counts, enough, stop_at: enough, sided, more, now }
+    }
+
+    /// What the clock on the wall shows, from here on. Told by whoever runs the operator, before a
+    /// batch of calls rather than before each.
+    pub const fn set_now(&mut self, now: Timestamp) {
+        self.now = now;
+    }
+
+    /// What the clock on the wall showed when the operator's task last looked.
+    pub const fn now(&self) -> Timestamp {
+        self.now
     }
 
     /// Sends a record on.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use millstream_core::{Data, Epoch, Failure, Record, Stamped, TaskInfo, Timestamp};
+use millstream_core::{Data, Epoch, Failure, Key, Stamped, TaskInfo, Timestamp};
 
 use crate::{Effects, Records, Restored, Snapshot, SnapshotError, Timer, drained};
 
@@ -62,7 +62,7 @@ pub trait Operator: 'static {
     /// What goes out.
     type Out: Data;
     /// What its timers carry; [`NoTimer`](crate::NoTimer) if it sets none.
-    type Timer: Record + Clone;
+    type Timer: Key;
 
     /// Called once, before anything else.
     ///
@@ -153,6 +153,13 @@ pub trait Operator: 'static {
     ) -> Result<(), Failure> {
         let _ = (timer, out);
         Ok(())
+    }
+
+    /// What becomes of processing timers that are still set when the input has ended: they fire
+    /// once, whatever the clock says, or they are dropped and counted. Those that are set meanwhile
+    /// are dropped.
+    fn fires_at_end(&self) -> bool {
+        false
     }
 
     /// The input has ended. The end is passed on after the effects of this call and of the calls of

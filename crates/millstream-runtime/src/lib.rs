@@ -14,6 +14,7 @@
 //! travel with the batches and return when a batch is dropped. The mailbox is always open, so an
 //! order is never stuck behind data.
 
+mod alarm;
 mod calls;
 mod census;
 mod channel;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use millstream_core::{KeyHash, Record, Timestamp, codec};
+use millstream_core::{Key, KeyHash, Record, Timestamp, codec};
 use millstream_operators::{Timer, TimerDomain};
 
 use crate::refuse::refuse;
@@ -16,7 +16,7 @@ pub(super) struct Timers<P> {
     processing: BTreeMap<Name, Timer<P>>,
 }
 
-impl<P: Record + Clone> Timers<P> {
+impl<P: Key> Timers<P> {
     pub(super) const fn new() -> Self {
         Self { event: BTreeMap::new(), processing: BTreeMap::new() }
     }

@@ -1,6 +1,5 @@
 //! A task of calls: admits records as far as there is room, drives what is out, sends on in order.
 
-mod alarm;
 mod by_hand;
 mod driver;
 mod events;

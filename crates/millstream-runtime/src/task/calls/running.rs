@@ -3,8 +3,8 @@
 use millstream_core::{Failure, Mark};
 use millstream_operators::Progress;
 
-use super::alarm::Alarm;
 use super::driver::Driver;
+use crate::alarm::Alarm;
 use crate::calls::Caller;
 use crate::channel::{Inbox, Outbox, Whole};
 use crate::task::marks::Marks;
@@ -237,7 +237,7 @@ impl<C: Caller> Running<C> {
         if stuck && !self.outbox.wait() {
             return None;
         }
-        if self.alarm.rings(self.driver.wait.next_due(), turn) {
+        if self.alarm.rings(self.driver.wait.next_due(), turn.budget.clock(), turn.cx) {
             turn.budget.spend(0);
             return None;
         }
