@@ -28,6 +28,8 @@ mod panic;
 mod schedule;
 mod settings;
 mod task;
+mod timers;
+mod turner;
 
 #[cfg(test)]
 mod simulation;

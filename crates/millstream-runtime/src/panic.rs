@@ -1,8 +1,18 @@
-//! What a panic says.
+//! How the code of a task fails: with an error or a panic, and what a panic says.
 
 use std::any::Any;
 
+use millstream_core::Failure;
 use millstream_operators::let_go;
+
+/// How a task's code failed.
+#[derive(Clone, Debug)]
+pub(crate) enum TaskFailure {
+    /// It returned an error.
+    Error(Failure),
+    /// It panicked, with this message.
+    Panic(String),
+}
 
 /// What a panic says, as far as it says it in words.
 ///

@@ -46,6 +46,9 @@ pub(crate) struct Limits {
     pub(crate) credits_across: usize,
     pub(crate) turn_records: usize,
     pub(crate) turn_time: Duration,
+    pub(crate) timer_batch: usize,
+    pub(crate) timer_edits: usize,
+    pub(crate) final_firings: usize,
     pub(crate) start_wait: Duration,
     pub(crate) stop_wait: Duration,
     pub(crate) slow_turn: Duration,
@@ -59,6 +62,9 @@ impl Default for Limits {
             credits_across: 16,
             turn_records: 1_024,
             turn_time: Duration::from_micros(200),
+            timer_batch: 1_024,
+            timer_edits: 16_384,
+            final_firings: 10_000,
             start_wait: Duration::from_secs(10),
             stop_wait: Duration::from_secs(10),
             slow_turn: Duration::from_millis(100),
@@ -149,6 +155,15 @@ limits! {
     turn_records: "records", size, usize;
     /// Time after which a task lets others run. 200 µs by default; microseconds in the environment.
     turn_time: "microseconds", Duration::from_micros, Duration;
+    /// Timers that a task is given at once when they are due. 1,024 by default.
+    timer_batch: "timers", size, usize;
+    /// Timers set and deleted that are on their way to the actor that keeps them; a task with more
+    /// takes no input until they have come. 16,384 by default.
+    timer_edits: "timers", size, usize;
+    /// Timers that the callbacks of one key may set for an instant that has passed already, while
+    /// the timers of a watermark fire: at the final watermark, all that they set. With more the job
+    /// fails, because they would never come to an end. 10,000 by default.
+    final_firings: "timers", size, usize;
     /// How long a start waits for the tasks to open. 10 s by default; milliseconds in the
     /// environment.
     start_wait: "milliseconds", Duration::from_millis, Duration;

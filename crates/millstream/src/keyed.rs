@@ -7,7 +7,7 @@ use millstream_operators::keyed::{
     Emit, Fold, KeyedOperator, LastWithState, Reduce, Rule, WithState,
 };
 use millstream_operators::step::{Chain, Identity};
-use millstream_operators::{Either, NoTimer, Operator};
+use millstream_operators::{Either, Operator};
 use millstream_runtime::ByKeyOf;
 
 use crate::{BoxedStream, Stream};
@@ -80,7 +80,7 @@ where
     /// key and the key's hash with each value.
     pub fn operator<O, M>(self, name: &str, factory: M) -> BoxedStream<O::Out>
     where
-        O: Operator<In = Keyed<K, C::Out>, Timer = NoTimer>,
+        O: Operator<In = Keyed<K, C::Out>>,
         M: Fn(&TaskInfo) -> O + Clone + Send + 'static,
     {
         self.stream.stage(name, ByKeyOf::new(self.key), factory)

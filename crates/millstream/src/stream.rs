@@ -204,7 +204,7 @@ impl<C: Chain> Stream<C> {
     pub fn operator<O, F>(self, name: &str, factory: F) -> BoxedStream<O::Out>
     where
         C::Out: Record,
-        O: Operator<In = C::Out, Timer = NoTimer>,
+        O: Operator<In = C::Out>,
         F: Fn(&TaskInfo) -> O + Clone + Send + 'static,
     {
         self.stage(name, Natural, factory)
@@ -214,7 +214,7 @@ impl<C: Chain> Stream<C> {
     where
         R: RouteOf<C::Out>,
         R::Route: millstream_runtime::Route<C::Out, Out = O::In>,
-        O: Operator<Timer = NoTimer>,
+        O: Operator,
         F: Fn(&TaskInfo) -> O + Clone + Send + 'static,
     {
         let stage = self.shared.graph().operator(name, factory);

@@ -15,6 +15,11 @@ pub enum Next<P> {
     Fire(Timer<P>),
     /// Nothing more is due at this watermark: it is passed on, and input may follow.
     Passed(Timestamp),
+    /// The input has ended and no timer is left; so many were dropped.
+    Ended {
+        /// How many.
+        dropped: usize,
+    },
     /// Nothing, until the service has said something.
     Nothing,
 }
@@ -43,6 +48,8 @@ pub struct TimerClient<P> {
     /// Processing timers that were deleted, with the number of the edit, until the service knows:
     /// it may have sent them before.
     crossing: VecDeque<(u64, Timer<P>)>,
+    /// How many timers were dropped after the end of the input.
+    dropped: Option<usize>,
 }
 
 /// The watermark at which timers are being fired.
@@ -73,6 +80,7 @@ impl<P: Key> TimerClient<P> {
             event: None,
             processing: None,
             crossing: VecDeque::new(),
+            dropped: None,
         }
     }
 
@@ -148,9 +156,17 @@ impl<P: Key> TimerClient<P> {
         self.edits.push(Edit::Freeze(epoch));
     }
 
+    /// The input has ended and all event timers have fired. Processing timers that are set fire now
+    /// or are dropped; it is [drawn](Self::draw) when that is over.
+    pub fn end(&mut self, fire: bool) {
+        self.settle();
+        self.edits.push(Edit::End { fire });
+    }
+
     /// The service has sent timers that are due.
     pub fn firings(&mut self, firings: Firings<P>) {
         self.knows(firings.knows);
+        self.dropped = firings.dropped.or(self.dropped);
         let mut hand = Hand::new(firings.domain, firings.list, firings.timers);
         match firings.domain {
             TimerDomain::Event => {
@@ -204,13 +220,15 @@ impl<P: Key> TimerClient<P> {
     }
 
     fn next_processing(&mut self) -> Next<P> {
-        let Some(hand) = &mut self.processing else { return Next::Nothing };
+        let Some(hand) = &mut self.processing else {
+            return self.dropped.take().map_or(Next::Nothing, |dropped| Next::Ended { dropped });
+        };
         if let Some(Drawn::Listed(timer) | Drawn::Own(timer)) = hand.draw() {
             return Next::Fire(timer);
         }
         self.settle();
         self.processing = None;
-        Next::Nothing
+        self.next_processing()
     }
 
     /// What is to be told to the service, if there is anything.

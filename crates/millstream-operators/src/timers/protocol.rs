@@ -24,6 +24,12 @@ pub enum Edit<P> {
     Step(Timestamp),
     /// A snapshot of this epoch is what is there now.
     Freeze(Epoch),
+    /// The input has ended. The processing timers that are set are given out, whatever the clock
+    /// says, or dropped; what is set from here on is dropped.
+    End {
+        /// Whether they are given out.
+        fire: bool,
+    },
 }
 
 /// A list of edits, in the order in which they happened.
@@ -52,4 +58,6 @@ pub struct Firings<P> {
     pub last: bool,
     /// When the next event timer is due that is not among these; none if there is none.
     pub next: Option<Timestamp>,
+    /// The input has ended and no timer is left, after so many were dropped.
+    pub dropped: Option<usize>,
 }

@@ -2,7 +2,10 @@
 
 use millstream_core::{Failure, Timestamp};
 
-use crate::{Restored, Snapshot, Timer, TimerDomain};
+use crate::{Restored, Snapshot, Timer, TimerDomain, let_go_all};
+
+/// Timers forgotten at once by [`TimerQueue::clear`].
+const CLEARED_AT_ONCE: usize = 1_024;
 
 /// Keeps the timers of one task, each at most once, and gives out the earliest.
 ///
@@ -48,6 +51,20 @@ pub trait TimerQueue<P> {
         most: usize,
         into: &mut Vec<Timer<P>>,
     ) -> Result<(), Failure>;
+
+    /// Forgets all timers of a domain.
+    ///
+    /// # Errors
+    ///
+    /// When they cannot be forgotten.
+    fn clear(&mut self, domain: TimerDomain) -> Result<(), Failure> {
+        let mut gone = Vec::new();
+        while self.len(domain) > 0 {
+            self.take_due(domain, Timestamp::MAX, CLEARED_AT_ONCE, &mut gone)?;
+            let_go_all(&mut gone);
+        }
+        Ok(())
+    }
 
     /// How many timers of a domain there are.
     fn len(&self, domain: TimerDomain) -> usize;

@@ -27,6 +27,10 @@ pub struct TimerService<P, Q> {
     processing: Domain<P>,
     /// The watermark at which the client asks for what is due.
     asked: Option<Timestamp>,
+    /// Whether the timers that are set are given out now that the input has ended.
+    ending: Option<bool>,
+    /// How many have been dropped since; none once that has been told.
+    dropped: Option<usize>,
     /// What was out when the snapshot began, by group, until it has been taken.
     frozen: BTreeMap<KeyGroup, Vec<Timer<P>>>,
 }
@@ -51,6 +55,8 @@ impl<P: Key, Q: TimerQueue<P>> TimerService<P, Q> {
             event: domain(),
             processing: domain(),
             asked: None,
+            ending: None,
+            dropped: Some(0),
             frozen: BTreeMap::new(),
         }
     }
@@ -68,18 +74,40 @@ impl<P: Key, Q: TimerQueue<P>> TimerService<P, Q> {
     ///
     /// What the queue returns, and when edits are missing before these.
     pub fn edits(&mut self, edits: Edits<P>) -> Result<(), Failure> {
+        self.begin(&edits)?;
+        edits.edits.into_iter().try_for_each(|edit| self.edit(edit))
+    }
+
+    /// A list comes, whose edits are given one by one.
+    ///
+    /// # Errors
+    ///
+    /// When edits are missing before these.
+    pub fn begin(&self, edits: &Edits<P>) -> Result<(), Failure> {
         if edits.before != self.known {
             return Err(Crossed { known: self.known, before: edits.before }.into());
-        }
-        for edit in edits.edits {
-            self.known += 1;
-            self.edit(edit)?;
         }
         Ok(())
     }
 
-    fn edit(&mut self, edit: Edit<P>) -> Result<(), Failure> {
+    /// The client has said this, as the next of its list.
+    ///
+    /// # Errors
+    ///
+    /// What the queue returns.
+    pub fn edit(&mut self, edit: Edit<P>) -> Result<(), Failure> {
+        self.known += 1;
         match edit {
+            Edit::Set(timer) if self.ending.is_some() => {
+                // One that is out, or still there, is the same timer.
+                let out = &mut self.domain(timer.domain).out;
+                if !out.as_mut().is_some_and(|out| out.contains(&timer))
+                    && self.queue.set(timer.clone())?
+                {
+                    self.queue.delete(&timer)?;
+                    self.dropped = self.dropped.map(|dropped| dropped + 1);
+                }
+            }
             Edit::Set(timer) => {
                 let out = &mut self.domain(timer.domain).out;
                 if !out.as_mut().is_some_and(|out| out.contains(&timer)) {
@@ -102,6 +130,7 @@ impl<P: Key, Q: TimerQueue<P>> TimerService<P, Q> {
             }
             Edit::Step(watermark) => self.asked = Some(watermark),
             Edit::Freeze(_) => self.freeze()?,
+            Edit::End { fire } => self.ending = Some(fire),
         }
         Ok(())
     }
@@ -125,7 +154,26 @@ impl<P: Key, Q: TimerQueue<P>> TimerService<P, Q> {
         if self.wakes()?.is_some_and(|time| time <= now) {
             return self.list(TimerDomain::Processing, now).map(Some);
         }
-        Ok(None)
+        match self.ending {
+            Some(fire) if self.processing.out.is_none() => self.end(fire),
+            _ => Ok(None),
+        }
+    }
+
+    /// The input has ended, and no processing timer is out.
+    fn end(&mut self, fire: bool) -> Result<Option<Firings<P>>, Failure> {
+        if fire && self.queue.len(TimerDomain::Processing) > 0 {
+            return self.list(TimerDomain::Processing, Timestamp::MAX).map(Some);
+        }
+        let Some(dropped) = self.dropped.take() else { return Ok(None) };
+        let mut left = 0;
+        for domain in [TimerDomain::Event, TimerDomain::Processing] {
+            left += self.queue.len(domain);
+            self.queue.clear(domain)?;
+        }
+        let mut firings = self.list(TimerDomain::Processing, Timestamp::MIN)?;
+        firings.dropped = Some(dropped + left);
+        Ok(Some(firings))
     }
 
     /// When the clock on the wall has to be looked at next.
@@ -150,7 +198,7 @@ impl<P: Key, Q: TimerQueue<P>> TimerService<P, Q> {
         let list = of.lists;
         of.out = Some(Listed::new(list, timers.clone())).filter(|_| !timers.is_empty());
         let last = next.is_none_or(|next| next > up_to);
-        Ok(Firings { domain, list, knows, timers, last, next })
+        Ok(Firings { domain, list, knows, timers, last, next, dropped: None })
     }
 
     /// How many timers of a domain are kept, those that are out among them.

@@ -208,6 +208,23 @@ impl<T: Send + 'static> Inbox<T> {
         Some(Current { channel, loan })
     }
 
+    /// The next barrier that no record stands in front of, on any channel, whatever lies on others.
+    pub(crate) fn take_barrier(&mut self) -> Option<(usize, Mark)> {
+        if self.phase == Phase::Closed {
+            return None;
+        }
+        let is_barrier = |channel: &usize| {
+            let front = self.channels[*channel].front();
+            front.is_some_and(|loan| {
+                loan.batch.records.is_empty() && matches!(loan.batch.mark, Some(Mark::Barrier(_)))
+            })
+        };
+        let at = self.order.iter().position(is_barrier)?;
+        let Current { channel, loan } = self.next_batch(|_| at)?;
+        self.waiting -= 1;
+        loan.batch.mark.map(|mark| (channel, mark))
+    }
+
     /// Works off the records of the batch that [`take`](Self::take) announced, in order: `some`
     /// takes of `piece` at most, then it is asked whether to go on.
     ///

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use millstream_core::{Data, StageId, TaskInfo};
-use millstream_operators::{NoTimer, Operator, SideOutput, async_wait};
+use millstream_operators::{Operator, SideOutput, async_wait};
 use millstream_plan::{Edge, Plan, Route as RouteKind, Stage, StageKind};
 
 use super::node::{Connect, Port, SharedNode};
@@ -138,13 +138,15 @@ impl Graph {
         factory: F,
     ) -> (StageKey, Inlets<O::In>, Port<O::Out>, Sides)
     where
-        O: Operator<Timer = NoTimer>,
+        O: Operator,
         F: Fn(&TaskInfo) -> O + Clone + Send + 'static,
     {
-        self.middle(name, move |Seat { context, channels, batch_records, wire }| {
+        self.middle(name, move |seat| {
+            let timers = seat.timers();
+            let Seat { context, channels, batch_records, wire, .. } = seat;
             let make = Box::new(move |info: &TaskInfo| factory(info));
             let info = context.info;
-            OperatorLogic::new(OperatorOf { info, channels, batch_records, make, wire })
+            OperatorLogic::new(OperatorOf { info, channels, batch_records, timers, make, wire })
         })
     }
 
@@ -162,7 +164,7 @@ impl Graph {
         if let Err(setting) = limits.check() {
             self.fault(GraphFault::Calls { stage: name.to_owned(), setting });
         }
-        self.middle(name, move |Seat { context, channels, batch_records, wire }| {
+        self.middle(name, move |Seat { context, channels, batch_records, wire, .. }| {
             let make = Box::new(move |info: &TaskInfo| factory(info));
             CallsLogic::new(CallsOf { context, channels, batch_records, limits, make, wire })
         })

@@ -20,7 +20,9 @@ use crate::offload::Offload;
 use crate::panic::panic_message;
 use crate::schedule::Schedule;
 use crate::settings::Limits;
-use crate::task::{Command, Guard, Heartbeat, Logic, Report, SinkLogic, SourceLogic, Task, TaskOf};
+use crate::task::{
+    Command, Guard, Heartbeat, Logic, Report, SinkLogic, SourceLogic, Task, TaskOf, TaskTimersOf,
+};
 
 /// What all tasks of a job are started with.
 pub(crate) struct Around {
@@ -229,8 +231,18 @@ pub(crate) struct Seat<U> {
     /// Input channels.
     pub(crate) channels: usize,
     pub(crate) batch_records: usize,
+    pub(crate) limits: Limits,
+    pub(crate) schedule: Option<Arc<dyn Schedule>>,
     /// Makes its ways out, on its arbiter.
     pub(crate) wire: Box<dyn FnOnce() -> Outbox<U>>,
+}
+
+impl<U> Seat<U> {
+    /// What its timers are made of, if it sets any.
+    pub(crate) fn timers(&self) -> TaskTimersOf {
+        let TaskContext { info, clock, .. } = &self.context;
+        TaskTimersOf::new(info, clock.clone(), self.schedule.clone(), &self.limits)
+    }
 }
 
 /// A stage between others: `make` is copied for each task.
@@ -253,13 +265,15 @@ where
     }
 
     fn start(&self, starting: &Starting<'_>) -> Vec<Started> {
-        let (channels, batch_records) = (starting.channels, starting.around.limits.batch_records);
+        let (channels, limits) = (starting.channels, &starting.around.limits);
+        let schedule = &starting.around.schedule;
         starting.receivers(&self.inlets, || {
             let (port, sides) = (self.port.clone(), self.sides.clone());
-            let make = self.make.clone();
+            let (make, limits, schedule) = (self.make.clone(), limits.clone(), schedule.clone());
             move |context, wiring| {
                 let wire = Box::new(move || outbox(&port, &sides, wiring));
-                make(Seat { context, channels, batch_records, wire })
+                let batch_records = limits.batch_records;
+                make(Seat { context, channels, batch_records, limits, schedule, wire })
             }
         })
     }

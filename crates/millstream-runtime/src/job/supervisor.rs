@@ -19,8 +19,9 @@ use millstream_core::{Attempt, TaskInfo};
 use millstream_metrics::TaskMetrics;
 
 use super::{JobError, Outcome, Shared, StartError, TaskName, Watch};
+use crate::panic::TaskFailure;
 use crate::settings::Limits;
-use crate::task::{Command, Departure, Event, Order, Report, TaskFailure};
+use crate::task::{Command, Departure, Event, Order, Report};
 
 /// What a handle asks of a job.
 #[derive(Clone, Copy, Debug, Message)]

@@ -14,9 +14,10 @@ use millstream_core::{
 use millstream_metrics::TaskMetrics;
 use millstream_operators::{Effects, NoTimer, Operator};
 
-use super::{Budget, Logic, OperatorLogic, OperatorOf, Turn};
+use super::{Budget, Logic, OperatorLogic, OperatorOf, TaskTimersOf, Turn};
 use crate::channel::{Branch, Deliver, Inbox, Link, Outbox, Outgoing, Resume};
 use crate::clock::SystemClock;
+use crate::settings::Limits;
 use Element::{Barrier, Record};
 
 /// Passes on what comes.
@@ -122,11 +123,14 @@ impl Bench {
             key_groups: KeyGroups::default_for(1),
         };
         let ear = Ear(heard.clone());
+        let timers =
+            TaskTimersOf::new(&info, Arc::new(SystemClock::new()), None, &Limits::default());
         let mut bench = Self {
             logic: OperatorLogic::new(OperatorOf {
                 info,
                 channels: 2,
                 batch_records: 10,
+                timers,
                 make: Box::new(|_| Pass),
                 wire: Box::new(move || Outbox::new(Some(Box::new(ear)), Vec::new())),
             }),

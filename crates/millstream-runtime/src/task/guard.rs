@@ -6,7 +6,9 @@
 
 use actix::{Message, Recipient};
 
-use millstream_core::{Attempt, Failure};
+use millstream_core::Attempt;
+
+use crate::panic::TaskFailure;
 
 /// What a task tells its supervisor.
 #[derive(Message)]
@@ -35,15 +37,6 @@ pub(crate) enum Departure {
     Failed(TaskFailure),
     /// It was dropped in the middle of its life: its arbiter stopped, or the runtime itself failed.
     Died,
-}
-
-/// How a task's code failed.
-#[derive(Clone, Debug)]
-pub(crate) enum TaskFailure {
-    /// It returned an error.
-    Error(Failure),
-    /// It panicked, with this message.
-    Panic(String),
 }
 
 /// Reports the end of a task when it is dropped.

@@ -14,11 +14,10 @@ use millstream_core::{Attempt, Failure, KeyGroups, Mark, StageId, Stamped, TaskI
 use millstream_metrics::TaskMetrics;
 use millstream_operators::Collect;
 
-use super::{
-    After, Command, Departure, Event, Guard, Logic, Order, Report, Task, TaskFailure, TaskOf, Turn,
-};
+use super::{After, Command, Departure, Event, Guard, Logic, Order, Report, Task, TaskOf, Turn};
 use crate::channel::{Inbox, Link, Outlet, OutletOf, Resume, Taken};
 use crate::clock::SystemClock;
+use crate::panic::TaskFailure;
 use crate::settings::Limits;
 use crate::task::Heartbeat;
 

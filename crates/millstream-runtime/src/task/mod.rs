@@ -13,7 +13,7 @@ mod operator;
 mod shell;
 mod sink;
 mod source;
-mod turner;
+mod timers;
 
 #[cfg(not(loom))]
 #[cfg(test)]
@@ -24,14 +24,18 @@ mod call_tests;
 #[cfg(not(loom))]
 #[cfg(test)]
 mod mailbox_tests;
+#[cfg(not(loom))]
+#[cfg(test)]
+mod timer_tests;
 
 pub(crate) use budget::Budget;
 pub use calls::CallsByHand;
 pub(crate) use calls::{CallsLogic, CallsOf};
-pub(crate) use guard::{Departure, Event, Guard, Report, TaskFailure};
+pub(crate) use guard::{Departure, Event, Guard, Report};
 pub(crate) use heartbeat::Heartbeat;
 pub(crate) use logic::{After, Logic, Turn};
 pub(crate) use operator::{OperatorLogic, OperatorOf};
 pub(crate) use shell::{Command, Order, Task, TaskOf};
 pub(crate) use sink::SinkLogic;
 pub(crate) use source::SourceLogic;
+pub(crate) use timers::TaskTimersOf;

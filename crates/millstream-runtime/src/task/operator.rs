@@ -4,10 +4,12 @@ use std::collections::VecDeque;
 use std::task::Poll;
 
 use millstream_core::{Failure, Mark, Stamped, TaskInfo, Timestamp};
-use millstream_operators::{Effects, NoTimer, Operator, Progress, let_go, let_go_all};
+use millstream_operators::timers::Next;
+use millstream_operators::{Effects, Operator, Progress, TimerDomain, let_go, let_go_all};
 
 use super::budget::Piece;
 use super::marks::Marks;
+use super::timers::{TaskTimers, TaskTimersOf};
 use super::{After, Logic, Turn};
 use crate::channel::{Inbox, Outbox, Taken};
 
@@ -17,6 +19,7 @@ pub(crate) struct OperatorOf<O: Operator> {
     pub(crate) channels: usize,
     /// Made records after which they are handed on.
     pub(crate) batch_records: usize,
+    pub(crate) timers: TaskTimersOf,
     pub(crate) make: Box<dyn FnOnce(&TaskInfo) -> O>,
     pub(crate) wire: Box<dyn FnOnce() -> Outbox<O::Out>>,
 }
@@ -35,12 +38,16 @@ pub(crate) struct OperatorLogic<O: Operator> {
 /// be measured, and a function that is slow from one record to the next would have the more.
 const PIECE: usize = 256;
 
+/// Timers that are fired one after the other before input is looked at.
+const FIRINGS: usize = 64;
+
 /// What exists once the task is open.
 struct Running<O: Operator> {
     /// Gone after a failure.
     operator: Option<O>,
     effects: Effects<O::Out, O::Timer>,
     outbox: Outbox<O::Out>,
+    timers: TaskTimers<O::Timer>,
     /// The operator has announced work.
     more: bool,
     /// What an operator of batches is given; empty in between.
@@ -49,7 +56,7 @@ struct Running<O: Operator> {
     piece: Piece,
 }
 
-impl<O: Operator<Timer = NoTimer>> Running<O> {
+impl<O: Operator> Running<O> {
     /// Hands on what the operator has written.
     fn settle(&mut self, turn: &mut Turn<'_, '_>) -> Result<(), Failure> {
         let made = self.outbox.records(self.effects.records())?;
@@ -60,7 +67,7 @@ impl<O: Operator<Timer = NoTimer>> Running<O> {
             turn.metrics.count(name, n);
         }
         self.more |= self.effects.take_more();
-        Ok(())
+        self.timers.edit(self.effects.timers(), None)
     }
 
     /// Works off the records that the inbox announced.
@@ -69,8 +76,16 @@ impl<O: Operator<Timer = NoTimer>> Running<O> {
         inbox: &mut Inbox<O::In>,
         turn: &mut Turn<'_, '_>,
     ) -> Result<(), Failure> {
-        let Self { operator: Some(operator), effects, outbox, more, batch, batch_records, piece } =
-            self
+        let Self {
+            operator: Some(operator),
+            effects,
+            outbox,
+            more,
+            batch,
+            batch_records,
+            piece,
+            ..
+        } = self
         else {
             return Ok(());
         };
@@ -116,6 +131,27 @@ impl<O: Operator<Timer = NoTimer>> Running<O> {
         Ok(())
     }
 
+    /// Fires some timers that are due. Whether there were any, and what has come to an end.
+    fn fire(&mut self, turn: &mut Turn<'_, '_>) -> Result<(bool, Next<O::Timer>), Failure> {
+        let Some(operator) = &mut self.operator else { return Ok((false, Next::Nothing)) };
+        let (mut fired, mut next) = (0, Next::Nothing);
+        while fired < FIRINGS && !self.effects.is_full() {
+            next = self.timers.draw();
+            let Next::Fire(timer) = next else { break };
+            let at = (timer.domain == TimerDomain::Event).then_some(timer.time);
+            operator.on_timer(timer, &mut self.effects)?;
+            self.timers.edit(self.effects.timers(), at)?;
+            next = Next::Nothing;
+            fired += 1;
+        }
+        if fired > 0 {
+            turn.metrics.count("timers fired", fired as u64);
+            self.settle(turn)?;
+            turn.budget.spend(fired);
+        }
+        Ok((fired > 0, next))
+    }
+
     fn call(
         &mut self,
         call: impl FnOnce(&mut O, &mut Effects<O::Out, O::Timer>) -> Result<(), Failure>,
@@ -130,7 +166,7 @@ impl<O: Operator<Timer = NoTimer>> Running<O> {
     }
 }
 
-impl<O: Operator<Timer = NoTimer>> OperatorLogic<O> {
+impl<O: Operator> OperatorLogic<O> {
     pub(crate) fn new(of: OperatorOf<O>) -> Self {
         Self {
             marks: Marks::new(of.channels),
@@ -150,7 +186,10 @@ impl<O: Operator<Timer = NoTimer>> OperatorLogic<O> {
         turn: &mut Turn<'_, '_>,
     ) -> Result<(), Failure> {
         let (complete, progress) = self.marks.take(channel, mark, inbox);
-        self.due.extend(complete.map(Mark::Barrier));
+        if let (Some(epoch), Some(running)) = (complete, &mut self.running) {
+            running.timers.barrier(epoch);
+            self.due.push_back(Mark::Barrier(epoch));
+        }
         match progress {
             Progress::None => Ok(()),
             Progress::Watermark(watermark) => self.watermark(watermark, turn),
@@ -168,15 +207,114 @@ impl<O: Operator<Timer = NoTimer>> OperatorLogic<O> {
         }
     }
 
+    /// The operator is told first, then timers that are due fire, then the watermark is passed on.
     fn watermark(&mut self, watermark: Timestamp, turn: &mut Turn<'_, '_>) -> Result<(), Failure> {
-        self.due.push_back(Mark::Watermark(watermark));
         let Some(running) = &mut self.running else { return Ok(()) };
-        running.call(|operator, out| operator.on_watermark(watermark, out), turn)
+        running.call(|operator, out| operator.on_watermark(watermark, out), turn)?;
+        if !running.timers.watermark(watermark) {
+            self.due.push_back(Mark::Watermark(watermark));
+        }
+        Ok(())
     }
 
     fn pass(&mut self, mark: Mark) -> Result<(), Failure> {
         self.due.push_back(mark);
         Ok(())
+    }
+
+    /// Whether a mark may be passed on now: the end once no timer is left.
+    fn passes_mark(&mut self) -> bool {
+        let Some(running) = &mut self.running else { return false };
+        let fire = || running.operator.as_ref().is_some_and(Operator::fires_at_end);
+        match self.due.front() {
+            None => false,
+            Some(Mark::End) => running.timers.are_over(fire()),
+            Some(_) => true,
+        }
+    }
+
+    /// Works until the budget is spent or nothing can be done.
+    fn work_on(
+        &mut self,
+        inbox: &mut Inbox<O::In>,
+        turn: &mut Turn<'_, '_>,
+    ) -> Result<After, Failure> {
+        if let Some(running) = &mut self.running {
+            running.effects.set_now(turn.budget.clock().wall());
+        }
+        loop {
+            let Some(running) = &mut self.running else { return Ok(After::Input) };
+            let mut holding = false;
+            if running.outbox.advance()? {
+                turn.budget.spend(0);
+                holding = running.outbox.holding();
+            }
+            if self.ended && !holding {
+                return Ok(After::Ended);
+            }
+            if turn.budget.is_spent() {
+                return Ok(After::Again);
+            }
+            running.timers.hear()?;
+            if !holding
+                && !running.more
+                && self.passes_mark()
+                && let Some(mark) = self.due.pop_front()
+            {
+                // A mark needs no credit.
+                self.pass_due(mark)?;
+                continue;
+            }
+            let Some(running) = &mut self.running else { return Ok(After::Input) };
+            if running.outbox.blocked() {
+                if running.outbox.wait() {
+                    return Ok(After::Credit);
+                }
+            } else if std::mem::take(&mut running.more) {
+                running.call(|operator, out| operator.more(out), turn)?;
+            } else if let Some(after) = self.serve(inbox, turn)? {
+                return Ok(after);
+            }
+        }
+    }
+
+    /// Fires timers and takes input, by turns. What the task waits for if there was nothing to do.
+    fn serve(
+        &mut self,
+        inbox: &mut Inbox<O::In>,
+        turn: &mut Turn<'_, '_>,
+    ) -> Result<Option<After>, Failure> {
+        let Some(running) = &mut self.running else { return Ok(Some(After::Input)) };
+        let (fired, next) = running.fire(turn)?;
+        match next {
+            Next::Passed(watermark) => {
+                self.due.push_back(Mark::Watermark(watermark));
+                return Ok(None);
+            }
+            Next::Ended { dropped } => {
+                turn.metrics.count("timers dropped at the end", dropped as u64);
+                return Ok(None);
+            }
+            Next::Fire(_) | Next::Nothing => {}
+        }
+        if fired && (running.more || running.outbox.blocked() || turn.budget.is_spent()) {
+            return Ok(None);
+        }
+        let taken = if running.timers.takes_input() {
+            inbox.take(|n| turn.pick(n))
+        } else {
+            inbox.take_barrier().map(|(channel, mark)| Taken::Mark(channel, mark))
+        };
+        match taken {
+            Some(Taken::Records) => running.records(inbox, turn)?,
+            Some(Taken::Mark(channel, mark)) => self.mark(channel, mark, inbox, turn)?,
+            None if fired => {}
+            None => {
+                running.timers.send();
+                return Ok(running.timers.rest(turn.cx.waker()).then_some(After::Input));
+            }
+        }
+        Ok(None)
     }
 
     /// Passes on the next due mark; the end only after the operator is closed.
@@ -192,7 +330,7 @@ impl<O: Operator<Timer = NoTimer>> OperatorLogic<O> {
     }
 }
 
-impl<O: Operator<Timer = NoTimer>> Logic for OperatorLogic<O>
+impl<O: Operator> Logic for OperatorLogic<O>
 where
     O::In: Send,
 {
@@ -208,6 +346,7 @@ where
             operator: Some(operator),
             effects: Effects::new(outbox.side_buffers(), batch_records),
             outbox,
+            timers: TaskTimers::new(of.timers),
             more: false,
             batch: Vec::new(),
             batch_records,
@@ -221,39 +360,9 @@ where
         inbox: &mut Inbox<O::In>,
         turn: &mut Turn<'_, '_>,
     ) -> Result<After, Failure> {
-        loop {
-            let Some(running) = &mut self.running else { return Ok(After::Input) };
-            let mut holding = false;
-            if running.outbox.advance()? {
-                turn.budget.spend(0);
-                holding = running.outbox.holding();
-            }
-            if self.ended && !holding {
-                return Ok(After::Ended);
-            }
-            if turn.budget.is_spent() {
-                return Ok(After::Again);
-            }
-            if !holding
-                && !running.more
-                && let Some(mark) = self.due.pop_front()
-            {
-                // A mark needs no credit.
-                self.pass_due(mark)?;
-            } else if running.outbox.blocked() {
-                if running.outbox.wait() {
-                    return Ok(After::Credit);
-                }
-            } else if std::mem::take(&mut running.more) {
-                running.call(|operator, out| operator.more(out), turn)?;
-            } else {
-                match inbox.take(|n| turn.pick(n)) {
-                    None => return Ok(After::Input),
-                    Some(Taken::Records) => running.records(inbox, turn)?,
-                    Some(Taken::Mark(channel, mark)) => self.mark(channel, mark, inbox, turn)?,
-                }
-            }
-        }
+        let after = self.work_on(inbox, turn);
+        self.running.iter_mut().for_each(|running| running.timers.send());
+        after
     }
 
     fn filling(&self) -> bool {

@@ -11,13 +11,13 @@ use millstream_core::{Attempt, Clock, Moment, TaskInfo};
 use millstream_metrics::{Activity, TaskMetrics, TaskState, TaskTime};
 use millstream_operators::{Lane, Lanes, let_go};
 
-use super::turner::{Next, Turner};
-use super::{After, Budget, Departure, Guard, Heartbeat, Logic, TaskFailure, Turn};
+use super::{After, Budget, Departure, Guard, Heartbeat, Logic, Turn};
 use crate::census::Counted;
 use crate::channel::{Deliver, Inbox, Refused, Resume};
-use crate::panic::panic_message;
+use crate::panic::{TaskFailure, panic_message};
 use crate::schedule::Schedule;
 use crate::settings::Limits;
+use crate::turner::{Next, Turner, Turns};
 
 /// What the supervisor tells a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,7 +135,7 @@ impl<L: Logic> Task<L> {
     }
 
     /// One turn: orders, then the logic, within the budget.
-    pub(crate) fn turn(&mut self, ctx: &mut actix::Context<Self>, cx: &mut Context<'_>) -> Next {
+    fn take_turn(&mut self, ctx: &mut actix::Context<Self>, cx: &mut Context<'_>) -> Next {
         if self.phase == Phase::Over {
             return Next::Stop;
         }
@@ -338,6 +338,12 @@ impl<L: Logic> Task<L> {
         self.metrics.set_state(state);
         tracing::debug!(?state, "{} departs", self.info);
         self.guard.departs(departure);
+    }
+}
+
+impl<L: Logic> Turns for Task<L> {
+    fn turn(&mut self, ctx: &mut Self::Context, cx: &mut Context<'_>) -> Next {
+        self.take_turn(ctx, cx)
     }
 }
 

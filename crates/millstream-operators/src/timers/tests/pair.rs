@@ -46,6 +46,11 @@ struct Pair {
     snapshot: Option<(Set, Option<Timestamp>, Vec<Vec<u8>>)>,
     /// The service has come to the barrier.
     frozen: bool,
+    /// The input has ended, and whether processing timers fire then.
+    ending: Option<bool>,
+    /// Timers that were set too late.
+    late: usize,
+    ended: Option<usize>,
 }
 
 impl Pair {
@@ -75,6 +80,9 @@ impl Pair {
             epoch: 0,
             snapshot: None,
             frozen: false,
+            ending: None,
+            late: 0,
+            ended: None,
         }
     }
 
@@ -93,7 +101,10 @@ impl Pair {
             let sets = chance.below(if from.is_some() { 5 } else { 3 }) < 2;
             let payload = (chance.below(KEYS), chance.below(2) as u8);
             let timer = timer(domain, here + chance.below(12) as i64 - 4, payload);
-            if sets {
+            if sets && self.ending.is_some() {
+                self.late += usize::from(!self.set.contains(&timer));
+                self.client.set(timer);
+            } else if sets {
                 self.client.set(timer.clone());
                 self.set.insert(timer);
             } else {
@@ -107,6 +118,10 @@ impl Pair {
     fn draw(&mut self, chance: &mut Chance) -> bool {
         match self.client.draw() {
             Next::Nothing => false,
+            Next::Ended { dropped } => {
+                assert_eq!(self.ended.replace(dropped), None, "it ends once");
+                true
+            }
             Next::Passed(watermark) => {
                 assert_eq!(watermark, time(self.watermark));
                 self.nothing_due(TimerDomain::Event, self.watermark);
@@ -119,6 +134,9 @@ impl Pair {
                 match timer.domain {
                     TimerDomain::Event => {
                         assert!(timer.time <= time(self.watermark) && self.client.step().is_some());
+                        assert!(same.all(|it| it.time >= timer.time), "{timer:?} is not the first");
+                    }
+                    TimerDomain::Processing if self.ending == Some(true) => {
                         assert!(same.all(|it| it.time >= timer.time), "{timer:?} is not the first");
                     }
                     TimerDomain::Processing => {
@@ -243,6 +261,31 @@ impl Pair {
         panic!("it does not come to an end");
     }
 
+    /// The input ends: processing timers fire or are dropped, and so is what is set from here on.
+    fn ends(&mut self, chance: &mut Chance) {
+        let fires = chance.below(2) == 0;
+        self.client.end(fires);
+        self.ending = Some(fires);
+        for _ in 0..10_000 {
+            if self.ended.is_some() {
+                break;
+            }
+            match chance.below(4) {
+                0 => self.sends(),
+                1 => drop(self.serves()),
+                2 => self.to_client.pop_front().into_iter().for_each(|it| self.client.firings(it)),
+                _ => drop(self.draw(chance)),
+            }
+        }
+        let left = self.set.iter().filter(|it| it.domain == TimerDomain::Processing).count();
+        assert!(left == 0 || !fires, "{left} have not fired at the end");
+        assert_eq!(self.ended, Some(self.set.len() + self.late));
+        let dropped = self.set.len() + self.late;
+        self.set.clear();
+        self.settles(chance);
+        assert_eq!(self.ended, Some(dropped), "it is told once");
+    }
+
     /// A life of so many steps. The lives that go on from its snapshots.
     fn lives(&mut self, chance: &mut Chance, steps: u64) -> Vec<Self> {
         let mut restored = Vec::new();
@@ -277,6 +320,7 @@ fn client_and_service_are_one_sorted_set_whatever_crosses() {
         let batch = 1 + chance.below(6) as usize;
         let mut first = Pair::new(batch);
         let lives = first.lives(&mut chance, 250);
+        first.ends(&mut chance);
         fired += first.fired.len();
         for mut life in lives {
             restored += 1;

@@ -1,4 +1,4 @@
-//! The one resident future of a task: it runs turns, and yields between them.
+//! The one resident future of an actor: it runs turns, and yields between them.
 //!
 //! actix polls it after the mailbox is empty, at every wake of the actor, so a handler only files
 //! what has arrived. Work that is left is resumed through `tokio::task::yield_now`: a message to
@@ -9,9 +9,9 @@ use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 
+use actix::Actor;
 use actix::fut::ActorFuture;
 
-use super::{Logic, Task};
 use crate::schedule::Yielding;
 
 /// What the turner does after a turn.
@@ -22,6 +22,12 @@ pub(crate) enum Next {
     Wait(u32),
     /// No further turn.
     Stop,
+}
+
+/// An actor that works in turns of bounded size.
+pub(crate) trait Turns: Actor<Context = actix::Context<Self>> {
+    /// One turn.
+    fn turn(&mut self, ctx: &mut Self::Context, cx: &mut Context<'_>) -> Next;
 }
 
 pub(crate) struct Turner<F, M> {
@@ -36,23 +42,19 @@ impl<F: Future<Output = ()>, M: FnMut() -> F> Turner<F, M> {
 
 /// A turn outside tokio's own budget, which lets a task poll 128 times and then makes everything
 /// look as if it were not ready. The bound here is the turn's budget.
-fn unconstrained_turn<L: Logic>(
-    task: &mut Task<L>,
-    ctx: &mut actix::Context<Task<L>>,
-    cx: &mut Context<'_>,
-) -> Next {
+fn unconstrained_turn<A: Turns>(actor: &mut A, ctx: &mut A::Context, cx: &mut Context<'_>) -> Next {
     let mut next = Next::Wait(0);
     let turn = poll_fn(|cx| {
-        next = task.turn(ctx, cx);
+        next = actor.turn(ctx, cx);
         Poll::Ready(())
     });
     let _ = pin!(tokio::task::unconstrained(turn)).poll(cx);
     next
 }
 
-impl<L, F, M> ActorFuture<Task<L>> for Turner<F, M>
+impl<A, F, M> ActorFuture<A> for Turner<F, M>
 where
-    L: Logic,
+    A: Turns,
     F: Future<Output = ()>,
     M: FnMut() -> F + Unpin,
 {
@@ -60,13 +62,13 @@ where
 
     fn poll(
         mut self: Pin<&mut Self>,
-        task: &mut Task<L>,
-        ctx: &mut actix::Context<Task<L>>,
+        actor: &mut A,
+        ctx: &mut A::Context,
         cx: &mut Context<'_>,
     ) -> Poll<()> {
         loop {
             ready!(self.yielding.poll(cx));
-            match unconstrained_turn(task, ctx, cx) {
+            match unconstrained_turn(actor, ctx, cx) {
                 Next::Yield(times) => self.yielding.start(times),
                 Next::Wait(times) => {
                     self.yielding.start(times);
