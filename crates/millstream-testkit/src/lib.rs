@@ -4,6 +4,7 @@
 //! |---|---|
 //! | one operator, by hand | [`Harness`]: records, watermarks, timers, snapshots, restores |
 //! | a stage of calls, by hand | [`CallHarness`]: records, time, snapshots, restores |
+//! | what comes in, by hand | [`Feed`], a source that a test gives records to |
 //! | what happens when | [`ManualClock`], which moves when told |
 //! | a job, without waiting | [`run`] on a [`SimulatedClock`], which jumps to the next deadline |
 //! | a job, on threads | [`run_on_threads`] |
@@ -20,6 +21,7 @@ mod calls;
 mod chance;
 mod checker;
 mod clock;
+mod feed;
 mod harness;
 mod oracle;
 mod refuse;
@@ -31,6 +33,7 @@ pub use calls::CallHarness;
 pub use chance::Chance;
 pub use checker::Checker;
 pub use clock::{ManualClock, SimulatedClock};
+pub use feed::Feed;
 pub use harness::{Element, Harness, Stored, StoredPiece, keyed, task};
 pub use oracle::{AtEndOracle, KeyedOracle, Oracle};
 pub use run::{RUN_TIME, RUN_TIME_ON_THREADS, run, run_on_threads, run_within, until};

@@ -1,6 +1,6 @@
 //! What the tests of calls share: calls that a test answers by hand, and a source that it feeds.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use millstream::prelude::*;
-use millstream::{Collected, DeadLetter, Read, ReadContext, Reader, Source, TaskContext};
+use millstream::{Collected, DeadLetter};
 use millstream_testkit::{ManualClock, until};
 
 /// The answer of a call.
@@ -180,78 +180,7 @@ impl<A> Drop for Asked<A> {
 }
 
 /// A source that a test feeds, and that ends when the test says so.
-#[derive(Clone, Default)]
-pub struct Feed(Arc<Mutex<Fed>>);
-
-#[derive(Default)]
-struct Fed {
-    records: VecDeque<Stamped<u64>>,
-    ended: bool,
-    reader: Option<Waker>,
-}
-
-impl Feed {
-    /// One that gives these and then ends.
-    pub fn of(records: impl IntoIterator<Item = Stamped<u64>>) -> Self {
-        let feed = Self::default();
-        feed.give_stamped(records);
-        feed.end();
-        feed
-    }
-
-    pub fn give(&self, values: impl IntoIterator<Item = u64>) {
-        self.give_stamped(values.into_iter().map(Stamped::new));
-    }
-
-    pub fn give_stamped(&self, records: impl IntoIterator<Item = Stamped<u64>>) {
-        self.change(|fed| fed.records.extend(records));
-    }
-
-    pub fn end(&self) {
-        self.change(|fed| fed.ended = true);
-    }
-
-    fn change(&self, change: impl FnOnce(&mut Fed)) {
-        let mut fed = self.0.lock().unwrap();
-        change(&mut fed);
-        let reader = fed.reader.take();
-        drop(fed);
-        if let Some(reader) = reader {
-            reader.wake();
-        }
-    }
-}
-
-impl Source for Feed {
-    type Out = u64;
-    type Position = u64;
-    type Reader = Self;
-
-    async fn open(&self, _: &str, _: Option<u64>, _: &TaskContext) -> Result<Self, Failure> {
-        Ok(self.clone())
-    }
-}
-
-impl Reader for Feed {
-    type Out = u64;
-    type Position = u64;
-
-    fn read(&mut self, cx: &mut ReadContext<'_, '_, u64>) -> Result<Read, Failure> {
-        let mut fed = self.0.lock().unwrap();
-        let budget = cx.budget().min(fed.records.len());
-        cx.extend(fed.records.drain(..budget));
-        fed.reader = Some(cx.waker().clone());
-        Ok(match fed.records.is_empty() {
-            true if fed.ended => Read::Ended,
-            true => Read::Later,
-            false => Read::Ready,
-        })
-    }
-
-    fn position(&self) -> u64 {
-        0
-    }
-}
+pub type Feed = millstream_testkit::Feed<u64>;
 
 /// A job of one stage of calls that a test feeds and answers by hand, on a clock that it moves.
 pub struct Bed {

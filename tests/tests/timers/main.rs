@@ -1,0 +1,4 @@
+//! Timers in whole jobs: by the clock on the wall and by the watermark, whatever else happens.
+
+mod bed;
+mod processing;
