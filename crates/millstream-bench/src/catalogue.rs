@@ -1,12 +1,22 @@
 //! What can be measured, and against whom.
 
 use clap::ValueEnum;
+use millstream_bench_workload::{FAR_TIMERS, PAST_TIMERS};
 
 /// Calls that yield once: a workload, and a side of calls in the order of keys.
 const ASYNC_YIELD: &str = "async-yield";
 
 /// The same with results as they come.
 const ASYNC_YIELD_UNORDERED: &str = "async-yield-unordered";
+
+/// One stage of timers: a workload, and a side of several.
+const EVENT_TIMERS: &str = "event-timers";
+
+/// State by key, with a small state: a workload, and a side of a large one.
+const KEYED_PROCESS: &str = "keyed-process";
+
+/// A running sum by key: a workload, and a side of keyed processing.
+const KEYED_SUM: &str = "keyed-sum";
 
 /// A program that can stand on one side of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -21,6 +31,12 @@ pub(crate) enum Side {
     AsyncYield,
     /// Ourselves doing `async-yield-unordered` in its stead: results as they come, no keys.
     AsyncYieldUnordered,
+    /// Ourselves doing `keyed-sum` in its stead.
+    KeyedSum,
+    /// Ourselves doing `keyed-process` in its stead: 64 bytes of state a key.
+    KeyedProcess,
+    /// Ourselves doing `event-timers` in its stead: one stage.
+    EventTimers,
     /// Two threads and a bare tokio channel: the machine's own floor.
     TokioChannel,
     /// Renoir, one thread a block.
@@ -29,6 +45,8 @@ pub(crate) enum Side {
     ActixNaive,
     /// A stream of calls of the crate `futures`.
     Futures,
+    /// A binary heap and a hash set in a loop, without a runtime.
+    Heap,
 }
 
 /// Where the program of a side comes from.
@@ -49,10 +67,14 @@ impl Side {
             Self::EmptyHop => "empty-hop",
             Self::AsyncYield => ASYNC_YIELD,
             Self::AsyncYieldUnordered => ASYNC_YIELD_UNORDERED,
+            Self::KeyedSum => KEYED_SUM,
+            Self::KeyedProcess => KEYED_PROCESS,
+            Self::EventTimers => EVENT_TIMERS,
             Self::TokioChannel => "tokio-channel",
             Self::Renoir => "renoir",
             Self::ActixNaive => "actix-naive",
             Self::Futures => "futures",
+            Self::Heap => "heap",
         }
     }
 
@@ -64,23 +86,32 @@ impl Side {
             Self::EmptyHop => "ourselves without the step; the sink doubles",
             Self::AsyncYield => "ourselves without keys, results in the order of the input",
             Self::AsyncYieldUnordered => "ourselves without keys, results as they come",
+            Self::KeyedSum => "ourselves with one look-up a record and nothing else",
+            Self::KeyedProcess => "ourselves with 64 bytes of state a key",
+            Self::EventTimers => "ourselves with one stage of timers",
             Self::TokioChannel => "a bare tokio channel between two threads",
             Self::Renoir => "renoir 0.6, batches of 1,024",
             Self::ActixNaive => "three actors on one arbiter, each record one do_send",
             Self::Futures => "futures 0.3 on one thread: buffered, unordered buffer_unordered",
+            Self::Heap => "a binary heap and a hash set in a loop, no runtime",
         }
     }
 
     /// Where its program comes from.
     pub(crate) const fn program(self) -> Program {
         match self {
-            Self::Millstream | Self::OneWorker | Self::AsyncYield | Self::AsyncYieldUnordered => {
-                Program::Ourselves(Self::Millstream)
-            }
+            Self::Millstream
+            | Self::OneWorker
+            | Self::AsyncYield
+            | Self::AsyncYieldUnordered
+            | Self::KeyedSum
+            | Self::KeyedProcess
+            | Self::EventTimers => Program::Ourselves(Self::Millstream),
             Self::EmptyHop | Self::TokioChannel => Program::Ourselves(self),
             Self::Renoir => Program::Peer("renoir"),
             Self::ActixNaive => Program::Peer("actix-naive"),
             Self::Futures => Program::Peer("futures"),
+            Self::Heap => Program::Peer("heap"),
         }
     }
 
@@ -103,6 +134,9 @@ impl Side {
         match self {
             Self::AsyncYield => ASYNC_YIELD,
             Self::AsyncYieldUnordered => ASYNC_YIELD_UNORDERED,
+            Self::KeyedSum => KEYED_SUM,
+            Self::KeyedProcess => KEYED_PROCESS,
+            Self::EventTimers => EVENT_TIMERS,
             _ => workload,
         }
     }
@@ -147,6 +181,8 @@ pub(crate) struct Entry {
     pub(crate) text: bool,
     /// Whether it does user work on each record.
     pub(crate) work: bool,
+    /// Rounds are of so many records or a multiple of it.
+    pub(crate) quantum: u64,
     /// Pairs if the command line does not say.
     pub(crate) pairs: u32,
 }
@@ -167,7 +203,7 @@ pub(crate) static WORKLOADS: &[Entry] = &[
         ..RATE
     },
     Entry {
-        name: "keyed-sum",
+        name: KEYED_SUM,
         about: "1,000 keys; running sum by key, every record emitted; checksum",
         peers: &[Side::Renoir, Side::ActixNaive, Side::OneWorker],
         exchange: true,
@@ -236,6 +272,42 @@ pub(crate) static WORKLOADS: &[Entry] = &[
         peers: &[Side::AsyncYieldUnordered, Side::AsyncYield],
         ..RATE
     },
+    Entry {
+        name: EVENT_TIMERS,
+        about: "1,000 keys, a timer a record 500 ms ahead, a watermark each 1,000 records",
+        ..TIMERS
+    },
+    Entry {
+        name: "event-timers-far",
+        about: "1 M keys, 2 M timers spread over 1,000 s far ahead; then all fire",
+        quantum: FAR_TIMERS,
+        ..TIMERS
+    },
+    Entry {
+        name: "event-timers-eight",
+        about: "as event-timers, eight stages in a row on one arbiter",
+        peers: &[Side::EventTimers],
+        ..RATE
+    },
+    Entry { name: "timer-delete", about: "a timer a record, set and deleted at once", ..TIMERS },
+    Entry {
+        name: "processing-timers",
+        about: "one key sets 150,000 timers whose time has passed; all fire",
+        quantum: PAST_TIMERS,
+        ..TIMERS
+    },
+    Entry {
+        name: KEYED_PROCESS,
+        about: "as keyed-sum, by a process with 64 bytes of state a key",
+        peers: &[Side::KeyedSum],
+        ..RATE
+    },
+    Entry {
+        name: "keyed-process-large",
+        about: "as keyed-process, with 4 KiB of state a key",
+        peers: &[Side::KeyedProcess, Side::KeyedSum],
+        ..RATE
+    },
 ];
 
 /// What most workloads are.
@@ -247,8 +319,12 @@ const RATE: Entry = Entry {
     exchange: false,
     text: false,
     work: false,
+    quantum: 1,
     pairs: 9,
 };
+
+/// What most workloads with timers are.
+const TIMERS: Entry = Entry { peers: &[Side::Heap], ..RATE };
 
 /// What most workloads with calls are.
 const CALLS: Entry = Entry { peers: &[Side::Futures], ..RATE };

@@ -26,7 +26,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::args::Args;
-use crate::catalogue::Side;
+use crate::catalogue::{Program, Side};
 use crate::error::BenchError;
 
 fn main() -> ExitCode {
@@ -52,15 +52,11 @@ fn main() -> ExitCode {
 
 /// Is one of the sides that live in this program.
 fn serve(side: Side) -> Result<(), BenchError> {
-    let mut workloads = match side {
-        Side::Millstream | Side::OneWorker | Side::AsyncYield | Side::AsyncYieldUnordered => {
-            ours::workloads()
-        }
-        Side::EmptyHop => vec![ours::empty_hop()],
-        Side::TokioChannel => floor::workloads(),
-        Side::Renoir | Side::ActixNaive | Side::Futures => {
-            return Err(BenchError::Elsewhere { side: side.name() });
-        }
+    let mut workloads = match side.program() {
+        Program::Ourselves(Side::EmptyHop) => vec![ours::empty_hop()],
+        Program::Ourselves(Side::TokioChannel) => floor::workloads(),
+        Program::Ourselves(_) => ours::workloads(),
+        Program::Peer(_) => return Err(BenchError::Elsewhere { side: side.name() }),
     };
     millstream_bench_workload::serve(&mut workloads, io::stdin().lock(), io::stdout().lock())
         .map_err(|source| BenchError::Pipe { side: side.name(), source })

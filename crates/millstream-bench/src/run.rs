@@ -76,7 +76,7 @@ fn against(entry: &Entry, args: &Args) -> Result<Vec<Side>, BenchError> {
 fn request(entry: &Entry, places: &Places) -> Result<(RoundRequest, u64), BenchError> {
     let mut request =
         RoundRequest { seed: SEED, records: FIRST_RECORDS, ..RoundRequest::new(entry.name) };
-    let mut quantum = 1;
+    let mut quantum = entry.quantum;
     match entry.measure {
         Measure::Rate => {}
         Measure::Latency { rate } => {

@@ -35,6 +35,9 @@ impl Timestamp {
     /// The earliest time that a record or a watermark can have.
     pub const MIN: Self = Self(i64::MIN + 1);
 
+    /// 1970-01-01T00:00:00Z.
+    pub const EPOCH: Self = Self(0);
+
     /// The time `millis` milliseconds after the epoch.
     ///
     /// # Errors
@@ -62,12 +65,40 @@ impl Timestamp {
 
     /// The time `after` later, in whole milliseconds, at most [`MAX`](Self::MAX).
     pub fn plus(self, after: Duration) -> Self {
-        Self(self.0.saturating_add(whole_millis(after)))
+        Self::nearest(i128::from(self.0) + whole_millis(after))
     }
 
     /// The time `before` earlier, in whole milliseconds, at least [`MIN`](Self::MIN).
     pub fn minus(self, before: Duration) -> Self {
-        Self(self.0.saturating_sub(whole_millis(before)).max(Self::MIN.0))
+        Self::nearest(i128::from(self.0) - whole_millis(before))
+    }
+
+    /// This time, or the latest multiple of `step` milliseconds before it, so that times which lie
+    /// near each other come to one: timers that are set for it fire together. A step of less than
+    /// a millisecond is one of a millisecond.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use millstream_core::Timestamp;
+    ///
+    /// let second = Duration::from_secs(1);
+    /// let at = Timestamp::from_millis;
+    /// let rounded = |millis| at(millis).map(|at| at.rounded_to(second).millis());
+    /// assert_eq!((rounded(10_999)?, rounded(11_000)?, rounded(-1)?), (10_000, 11_000, -1_000));
+    /// # Ok::<(), millstream_core::ReservedTimestamp>(())
+    /// ```
+    #[must_use]
+    pub fn rounded_to(self, step: Duration) -> Self {
+        let (at, step) = (i128::from(self.0), whole_millis(step).max(1));
+        Self::nearest(at.div_euclid(step) * step)
+    }
+
+    fn nearest(millis: i128) -> Self {
+        let within = millis.clamp(i128::from(Self::MIN.0), i128::from(Self::MAX.0));
+        Self(i64::try_from(within).unwrap_or(i64::MAX))
     }
 
     pub(crate) const fn trusted(millis: i64) -> Self {
@@ -75,8 +106,8 @@ impl Timestamp {
     }
 }
 
-fn whole_millis(duration: Duration) -> i64 {
-    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+fn whole_millis(duration: Duration) -> i128 {
+    i128::try_from(duration.as_millis()).unwrap_or(i128::from(u64::MAX))
 }
 
 impl TryFrom<i64> for Timestamp {

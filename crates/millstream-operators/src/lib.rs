@@ -8,6 +8,7 @@
 
 pub mod async_wait;
 pub mod keyed;
+pub mod process;
 pub mod state;
 pub mod step;
 pub mod timers;

@@ -2,9 +2,12 @@
 
 use std::marker::PhantomData;
 
-use millstream_core::{Key, Keyed, Record, TaskInfo};
+use millstream_core::{Data, Key, Keyed, Record, TaskInfo};
 use millstream_operators::keyed::{
     Emit, Fold, KeyedOperator, LastWithState, Reduce, Rule, WithState,
+};
+use millstream_operators::process::{
+    CoProcess, Fired, KeyedCoProcess, KeyedProcess, ProcessContext, ProcessFn, ProcessOperator,
 };
 use millstream_operators::step::{Chain, Identity};
 use millstream_operators::{Either, Operator};
@@ -76,6 +79,124 @@ where
         self.rule(name, Emit::EachRecord, move || WithState::new(function.clone()))
     }
 
+    /// A stage that does what `process` says: with a state and timers for each key.
+    ///
+    /// Each task has a clone of it; what cannot be cloned is made by
+    /// [`process_with`](Self::process_with).
+    ///
+    /// # Examples
+    ///
+    /// Tells of keys that were silent for a second of the clock on the wall:
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use millstream::prelude::*;
+    ///
+    /// #[derive(Clone)]
+    /// struct Silence;
+    ///
+    /// impl KeyedProcess for Silence {
+    ///     type Key = String;
+    ///     type In = (String, u64);
+    ///     type Out = String;
+    ///     type State = u64;
+    ///     type Timer = ();
+    ///     // The input of the example ends before the second is over.
+    ///     const FIRES_AT_END: bool = true;
+    ///
+    ///     fn on_record(
+    ///         &mut self,
+    ///         (_, amount): (String, u64),
+    ///         sum: &mut u64,
+    ///         cx: &mut ContextOf<'_, Self>,
+    ///     ) -> Result<(), Failure> {
+    ///         *sum += amount;
+    ///         cx.replace_processing_timer(cx.now().plus(Duration::from_secs(1)), ());
+    ///         Ok(())
+    ///     }
+    ///
+    ///     fn on_timer(
+    ///         &mut self,
+    ///         _: Fired<()>,
+    ///         sum: &mut u64,
+    ///         cx: &mut ContextOf<'_, Self>,
+    ///     ) -> Result<(), Failure> {
+    ///         cx.emit(format!("{} is silent after {sum}", cx.key()));
+    ///         cx.clear();
+    ///         Ok(())
+    ///     }
+    /// }
+    ///
+    /// # actix::System::new().block_on(async {
+    /// let flow = Dataflow::new("silence");
+    /// let amounts = [("mill", 3), ("mill", 4)].map(|(name, n)| (name.to_owned(), n));
+    /// let silent = flow
+    ///     .source("amounts", Items::from(amounts))
+    ///     .key_by(|(name, _)| name.clone())
+    ///     .process("silence", Silence)
+    ///     .collect("silent");
+    /// flow.start(Settings::new()).await?.finished().await?;
+    /// assert_eq!(silent.take(), ["mill is silent after 7"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # }).unwrap();
+    /// ```
+    pub fn process<P>(self, name: &str, process: P) -> BoxedStream<P::Out>
+    where
+        P: KeyedProcess<Key = K, In = C::Out> + Clone + Send,
+    {
+        self.process_with(name, move |_| process.clone())
+    }
+
+    /// As [`process`](Self::process), made by a factory for each task, on its thread.
+    pub fn process_with<P, M>(self, name: &str, factory: M) -> BoxedStream<P::Out>
+    where
+        P: KeyedProcess<Key = K, In = C::Out>,
+        M: Fn(&TaskInfo) -> P + Clone + Send + 'static,
+    {
+        self.operator(name, move |task: &TaskInfo| ProcessOperator::new(task, factory(task)))
+    }
+
+    /// As [`process`](Self::process), of two closures: one for records, one for timers.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use millstream::prelude::*;
+    ///
+    /// # actix::System::new().block_on(async {
+    /// let flow = Dataflow::new("counts");
+    /// let counts = flow
+    ///     .source("letters", Items::from(["a", "b", "a"].map(str::to_owned)))
+    ///     .key_by(|letter| letter.clone())
+    ///     .process_fn(
+    ///         "count",
+    ///         |_, count: &mut u64, cx| {
+    ///             *count += 1;
+    ///             // At the end of the input all event timers fire.
+    ///             cx.event_timer(Timestamp::MAX, ());
+    ///         },
+    ///         |_: Fired<()>, count, cx| cx.emit((cx.key().clone(), *count)),
+    ///     )
+    ///     .collect("counts");
+    /// flow.start(Settings::new()).await?.finished().await?;
+    /// let mut counts = counts.take();
+    /// counts.sort();
+    /// assert_eq!(counts, [("a".to_owned(), 2), ("b".to_owned(), 1)]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # }).unwrap();
+    /// ```
+    pub fn process_fn<U, S, T, R, G>(self, name: &str, on_record: R, on_timer: G) -> BoxedStream<U>
+    where
+        U: Data,
+        S: Record + Clone + Default,
+        T: Key,
+        R: FnMut(C::Out, &mut S, &mut ProcessContext<'_, K, U, T>) + Clone + Send + 'static,
+        G: FnMut(Fired<T>, &mut S, &mut ProcessContext<'_, K, U, T>) + Clone + Send + 'static,
+    {
+        self.process(name, ProcessFn::new(on_record, on_timer))
+    }
+
     /// A stage of an operator of your own, made by a factory for each of its tasks. It is given the
     /// key and the key's hash with each value.
     pub fn operator<O, M>(self, name: &str, factory: M) -> BoxedStream<O::Out>
@@ -117,6 +238,24 @@ where
         rule: impl Fn() -> R + Clone + Send + 'static,
     ) -> BoxedStream<R::Out> {
         self.operator(name, move |task: &TaskInfo| KeyedOperator::new(task, emit, rule()))
+    }
+}
+
+impl<C, K, F, L, R> KeyedStream<C, K, F>
+where
+    C: Chain<Out = Either<L, R>>,
+    K: Key,
+    L: Record,
+    R: Record,
+    F: Fn(&C::Out) -> K + Clone + Send + 'static,
+{
+    /// A stage that does what `process` says with two inputs, which share the state and the timers
+    /// of each key. Each task has a clone of it.
+    pub fn co_process<P>(self, name: &str, process: P) -> BoxedStream<P::Out>
+    where
+        P: KeyedCoProcess<Key = K, Left = L, Right = R> + Clone + Send,
+    {
+        self.process(name, CoProcess(process))
     }
 }
 

@@ -55,6 +55,10 @@ pub use millstream_metrics::{
     CallNumbers, JobNumbers, Numbers, StageNumbers, TaskNumbers, TaskState,
 };
 pub use millstream_operators::async_wait::{CallError, Cause, DeadLetter, Retry};
+pub use millstream_operators::process;
+pub use millstream_operators::process::{
+    CoContextOf, ContextOf, Fired, KeyedCoProcess, KeyedProcess, ProcessContext,
+};
 pub use millstream_operators::{
     Chain, Effects, Either, NoTimer, Operator, Piece, Restored, SideOutput, Snapshot, Timer,
     TimerDomain, TimerEdit, state, step,

@@ -8,8 +8,9 @@ pub use crate::Csv;
 pub use crate::JsonLines;
 pub use crate::step::Chain;
 pub use crate::{
-    AsyncFunction, AsyncWait, Completer, Dataflow, Effects, Either, Failure, Generate, Items, Job,
-    JobError, Keyed, NoTimer, OnFailure, Operator, Retry, Settings, SideOutput, Stamped,
-    StartError, TaskInfo, Timestamp, Workers,
+    AsyncFunction, AsyncWait, CoContextOf, Completer, ContextOf, Dataflow, Effects, Either,
+    Failure, Fired, Generate, Items, Job, JobError, Keyed, KeyedCoProcess, KeyedProcess, NoTimer,
+    OnFailure, Operator, Retry, Settings, SideOutput, Stamped, StartError, TaskInfo, Timestamp,
+    Workers,
 };
 pub use crate::{KeyedStream, Stream};

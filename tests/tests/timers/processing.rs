@@ -50,7 +50,7 @@ fn t017_an_earlier_timer_takes_the_place_of_the_wake_up_that_was_armed() {
         bed.says([set(1, 10)]).await;
         assert_eq!(bed.armed(), Some(10));
         assert_eq!(bed.shows(30).await, ["1:10+20", "1:20+10"]);
-        bed.job.cancel().await;
+        bed.job.cancel().await.unwrap();
     });
 }
 
@@ -64,7 +64,7 @@ fn t019_a_wake_up_for_a_timer_that_was_deleted_finds_nothing_and_arms_the_next()
         assert_eq!(bed.shows(10).await, Vec::<String>::new());
         assert_eq!(bed.armed(), Some(20));
         assert_eq!((bed.shows(20).await, bed.armed()), (vec!["1:20".to_owned()], None));
-        bed.job.cancel().await;
+        bed.job.cancel().await.unwrap();
     });
 }
 
@@ -75,7 +75,7 @@ fn t020_a_callback_that_sets_the_next_timer_leaves_one_wake_up_armed() {
         bed.says([(1, Say::Every(10, 10))]).await;
         assert_eq!((bed.shows(10).await, bed.armed()), (vec!["1:10".to_owned()], Some(20)));
         assert_eq!((bed.shows(20).await, bed.armed()), (vec!["1:20".to_owned()], Some(30)));
-        bed.job.cancel().await;
+        bed.job.cancel().await.unwrap();
     });
 }
 
@@ -93,7 +93,7 @@ fn t022_a_timer_fires_at_the_first_instant_that_is_not_before_it_and_an_overdue_
         assert_eq!(bed.armed(), Some(1_010));
         assert_eq!(bed.shows(1_009).await, Vec::<String>::new());
         assert_eq!(bed.shows(1_010).await, ["1:1010"]);
-        bed.job.cancel().await;
+        bed.job.cancel().await.unwrap();
     });
 }
 
@@ -108,7 +108,7 @@ fn u042_long_timers_are_as_others_and_a_sleep_is_cut_into_slices() {
         assert_eq!(bed.shows(days(49)).await, [format!("1:{}", days(49))]);
         assert_eq!(bed.shows(days(50)).await, [format!("1:{}", days(50))]);
         assert_eq!(bed.shows(days(200)).await, [format!("1:{}+{}", days(180), days(20))]);
-        bed.job.cancel().await;
+        bed.job.cancel().await.unwrap();
     });
 }
 
@@ -138,7 +138,7 @@ fn u058_a_wall_that_jumps_forward_fires_what_is_due_within_a_slice_and_back_noth
         bed.clock.advance(Duration::from_secs(30));
         idle().await;
         assert_eq!(bed.out.take(), [format!("1:{}+30000", 9 * HOUR)]);
-        bed.job.cancel().await;
+        bed.job.cancel().await.unwrap();
     });
 }
 
@@ -152,7 +152,7 @@ fn u038_ten_thousand_timers_of_one_instant_fire_once_each() {
         let mut due: Vec<_> = (0..10_000).map(|key| format!("{key}:5")).collect();
         due.sort();
         assert_eq!((fired, bed.armed()), (due, None));
-        bed.job.cancel().await;
+        bed.job.cancel().await.unwrap();
     });
 }
 
@@ -174,7 +174,7 @@ fn u059_timers_that_never_cease_do_not_keep_the_input_waiting_nor_the_input_them
             seen.extend(bed.out.take());
         }
         assert!(seen.iter().filter(|it| key(it) == 1).count() > 10);
-        bed.job.cancel().await;
+        bed.job.cancel().await.unwrap();
     });
 }
 
@@ -183,7 +183,7 @@ fn u061_after_a_cancel_nothing_fires_and_no_wake_up_is_armed() {
     run(async {
         let bed = Bed::new().await;
         bed.says((0..100).map(|key| set(key, 10 + key as i64))).await;
-        bed.job.cancel().await;
+        bed.job.cancel().await.unwrap();
         assert_eq!(bed.armed(), None);
         assert_eq!(bed.shows(1_000).await, Vec::<String>::new());
     });

@@ -5,8 +5,10 @@ mod idle;
 mod keyed;
 mod late;
 mod map;
+mod process;
 mod shares;
 mod sum;
+mod timers;
 mod waits;
 mod words;
 
@@ -27,6 +29,8 @@ pub(crate) fn workloads() -> Vec<Box<dyn Workload>> {
         Box::new(idle::Idle),
     ];
     workloads.extend(waits::workloads());
+    workloads.extend(process::workloads());
+    workloads.extend(timers::workloads());
     workloads
 }
 

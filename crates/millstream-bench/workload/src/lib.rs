@@ -15,6 +15,7 @@ mod numbers;
 mod protocol;
 mod serve;
 mod text;
+mod timers;
 mod work;
 
 pub use calls::{
@@ -26,6 +27,10 @@ pub use numbers::{KEYS, Keyed, KeyedShare, doubled, share};
 pub use protocol::{Answer, Latency, ProtocolError, RoundReport, RoundRequest, line, parse};
 pub use serve::{Outcome, SideError, Workload, cpu_seconds, serve};
 pub use text::{Text, TextError, WORDS_PER_LINE, tokens, write_text};
+pub use timers::{
+    FAR_KEYS, FAR_TIMERS, PAST_TIMERS, TIMER_KEYS, WATERMARK_EVERY, far_time, fired, near_time,
+    past_times,
+};
 pub use work::work;
 
 #[global_allocator]

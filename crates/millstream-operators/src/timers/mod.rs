@@ -2,10 +2,10 @@
 //!
 //! # Two halves
 //!
-//! A task's timers are kept by an actor of their own, so that a million of them neither stand in the
-//! way of records nor of barriers. Each half is a state machine: the [`TimerClient`] in the task,
-//! the [`TimerService`] in the actor. Between them go [lists of edits](Edits) and [lists of timers
-//! that are due](Firings), each in order, and any number of both may cross.
+//! A task's timers are kept by an actor of their own, so that a million of them neither stand in
+//! the way of records nor of barriers. Each half is a state machine: the [`TimerClient`] in the
+//! task, the [`TimerService`] in the actor. Between them go [lists of edits](Edits) and [lists of
+//! timers that are due](Firings), each in order, and any number of both may cross.
 //!
 //! ```text
 //!            set, delete, handled, step, freeze
@@ -23,9 +23,9 @@
 //! may delete what the list still holds, or set what is due before its last one: that is settled
 //! in the hand of the client.
 //!
-//! *Processing timers* are sent when the clock says so. The task may have deleted one that is on its
-//! way; so the client keeps what it has deleted until the service [knows](Firings::knows), and takes
-//! it out of a list that did not.
+//! *Processing timers* are sent when the clock says so. The task may have deleted one that is on
+//! its way; so the client keeps what it has deleted until the service [knows](Firings::knows), and
+//! takes it out of a list that did not.
 //!
 //! For both: a timer that is out is still kept. *Set* makes no second one of it, *delete* takes it
 //! away, *handled* lets it go. As these stand in the order in which they happened, a timer that is

@@ -9,8 +9,8 @@ const CLEARED_AT_ONCE: usize = 1_024;
 
 /// Keeps the timers of one task, each at most once, and gives out the earliest.
 ///
-/// Its answers to the same calls are the same whatever it keeps them in, but for the order of timers
-/// of one instant, which is anybody's. What it keeps them in may fail.
+/// Its answers to the same calls are the same whatever it keeps them in, but for the order of
+/// timers of one instant, which is anybody's. What it keeps them in may fail.
 ///
 /// # On recovery
 ///

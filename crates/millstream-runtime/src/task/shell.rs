@@ -134,35 +134,6 @@ impl<L: Logic> Task<L> {
         }
     }
 
-    /// One turn: orders, then the logic, within the budget.
-    fn take_turn(&mut self, ctx: &mut actix::Context<Self>, cx: &mut Context<'_>) -> Next {
-        if self.phase == Phase::Over {
-            return Next::Stop;
-        }
-        let began = self.clock.monotonic();
-        self.time.enter(Activity::Busy, began);
-        self.metrics.turns.inc();
-        self.heartbeat.turn_begins(began);
-        let span = self.span.clone();
-        let (after, ended) = span.in_scope(|| self.serve(began, cx));
-        self.heartbeat.turn_ends();
-        let activity = match after {
-            After::Again => Activity::Waiting,
-            After::Credit => Activity::BackPressured,
-            After::Input | After::Outside | After::Ended => Activity::Idle,
-        };
-        if self.phase != Phase::Over {
-            self.time.enter(activity, ended);
-        }
-        let sent = self.logic.as_mut().map_or(0, Logic::take_sent);
-        self.metrics.batches_out.add(sent);
-        let next = if self.phase == Phase::Over { Next::Stop } else { self.next(after) };
-        if matches!(next, Next::Stop) {
-            ctx.stop();
-        }
-        next
-    }
-
     /// What comes after a turn: a yield if work is left; one more yield before batches that are not
     /// full are let go, since what fills them may be on its way; else a wait.
     fn next(&mut self, after: After) -> Next {
@@ -342,8 +313,33 @@ impl<L: Logic> Task<L> {
 }
 
 impl<L: Logic> Turns for Task<L> {
+    /// One turn: orders, then the logic, within the budget.
     fn turn(&mut self, ctx: &mut Self::Context, cx: &mut Context<'_>) -> Next {
-        self.take_turn(ctx, cx)
+        if self.phase == Phase::Over {
+            return Next::Stop;
+        }
+        let began = self.clock.monotonic();
+        self.time.enter(Activity::Busy, began);
+        self.metrics.turns.inc();
+        self.heartbeat.turn_begins(began);
+        let span = self.span.clone();
+        let (after, ended) = span.in_scope(|| self.serve(began, cx));
+        self.heartbeat.turn_ends();
+        let activity = match after {
+            After::Again => Activity::Waiting,
+            After::Credit => Activity::BackPressured,
+            After::Input | After::Outside | After::Ended => Activity::Idle,
+        };
+        if self.phase != Phase::Over {
+            self.time.enter(activity, ended);
+        }
+        let sent = self.logic.as_mut().map_or(0, Logic::take_sent);
+        self.metrics.batches_out.add(sent);
+        let next = if self.phase == Phase::Over { Next::Stop } else { self.next(after) };
+        if matches!(next, Next::Stop) {
+            ctx.stop();
+        }
+        next
     }
 }
 

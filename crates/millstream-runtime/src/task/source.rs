@@ -5,7 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::Poll;
 
-use millstream_core::{Failure, Mark, Stamped};
+use millstream_core::{Failure, Mark, Stamped, Timestamp};
 use millstream_operators::{SideBuffers, drop_all, let_go};
 
 use super::{After, Logic, Turn};
@@ -170,6 +170,8 @@ impl<S: Source> Logic for SourceLogic<S> {
                 State::Ending => return Ok(After::Ended),
                 State::Drained => {
                     self.state = State::Ending;
+                    // No record follows, so all event time has passed.
+                    self.outbox.mark(Mark::Watermark(Timestamp::MAX))?;
                     self.outbox.mark(Mark::End)?;
                     continue;
                 }

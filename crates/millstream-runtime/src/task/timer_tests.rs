@@ -1,4 +1,5 @@
-//! Proves what a task does at a watermark for which timers are set, with a real timer actor beside it.
+//! Proves what a task does at a watermark for which timers are set, with a real timer actor beside
+//! it.
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -1,4 +1,5 @@
-//! The timers of a task: what its operator says about them, and the actor of its own that keeps them.
+//! The timers of a task: what its operator says about them, and the actor of its own that keeps
+//! them.
 
 use std::collections::BTreeMap;
 use std::panic::resume_unwind;

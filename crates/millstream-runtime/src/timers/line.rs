@@ -1,8 +1,8 @@
 //! What a timer actor tells its task. Both live on one arbiter, so it is a queue that they share.
 //!
 //! A message would say the same; but the task's address has the type of its input in it, and a
-//! shared queue is no slower to empty at the end of a turn. The actor wakes the task as an answer of
-//! a call does: by the task's waker, and only if the task rests.
+//! shared queue is no slower to empty at the end of a turn. The actor wakes the task as an answer
+//! of a call does: by the task's waker, and only if the task rests.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;

@@ -136,12 +136,17 @@ impl<O: Operator> Harness<O> {
     /// As [`record`](Self::record).
     #[track_caller]
     pub fn advance_processing_time(&mut self, millis: i64) -> &mut Self {
-        let fire = |this: &mut Self| this.fire(TimerDomain::Processing, time(millis));
+        let fire = |this: &mut Self| {
+            this.effects.set_now(time(millis));
+            this.fire(TimerDomain::Processing, time(millis))
+        };
         let done = self.input("a timer").and_then(|()| fire(self));
         self.well(done)
     }
 
-    /// The input ends; the operator is told, closed, and the end is passed on.
+    /// The input ends; the operator is told, processing timers that are still set
+    /// [fire](Operator::fires_at_end) or are dropped, the operator is closed, and the end is passed
+    /// on. The final watermark is no part of it.
     ///
     /// # Panics
     ///
@@ -168,6 +173,7 @@ impl<O: Operator> Harness<O> {
             refuse(format!("the end: {error}"));
         }
         self.call(|operator, out| operator.on_end(out))?;
+        self.end_timers()?;
         self.operator.close().inspect_err(|_| self.phase = Phase::Failed)?;
         self.phase = Phase::Ended;
         self.output.push(Element::Mark(Mark::End));
@@ -235,6 +241,21 @@ impl<O: Operator> Harness<O> {
             }
             self.edits.push(edit);
         }
+    }
+
+    /// Processing timers that are still set fire once if the operator says so; all others are
+    /// dropped.
+    #[track_caller]
+    fn end_timers(&mut self) -> Result<(), Failure> {
+        if self.operator.fires_at_end() {
+            for timer in self.timers.all(TimerDomain::Processing) {
+                if self.timers.take(&timer) {
+                    self.call(|operator, out| operator.on_timer(timer, out))?;
+                }
+            }
+        }
+        self.timers.clear();
+        Ok(())
     }
 
     /// Fires what is due, those too that are set meanwhile.

@@ -13,7 +13,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use millstream_core::{
-    Attempt, Data, Epoch, Grammar, Key, KeyGroups, KeyHash, Keyed, Mark, StageId, Stamped, TaskInfo,
+    Attempt, Data, Epoch, Grammar, Key, KeyGroups, KeyHash, Keyed, Mark, StageId, Stamped,
+    TaskInfo, Timestamp,
 };
 use millstream_operators::{
     Effects, Operator, SideBuffer, SideBuffers, SideOutput, Timer, TimerDomain, TimerEdit,
@@ -146,12 +147,15 @@ impl<O: Operator> Harness<O> {
 
     /// Runs the operator that a factory makes for this task.
     pub fn made_for(task: TaskInfo, factory: impl FnOnce(&TaskInfo) -> O) -> Self {
+        let mut effects = Effects::new(SideBuffers::default(), ENOUGH);
+        // The clock on the wall begins there, as a manual one does.
+        effects.set_now(Timestamp::EPOCH);
         Self {
             operator: factory(&task),
             task,
             phase: Phase::Created,
             grammar: Grammar::default(),
-            effects: Effects::new(SideBuffers::default(), ENOUGH),
+            effects,
             sides: Vec::new(),
             output: Vec::new(),
             timers: Timers::new(),
@@ -177,7 +181,9 @@ impl<O: Operator> Harness<O> {
         let output = output.clone();
         self.sides.push(Box::new(move || SideBuffer::of(&output)));
         let sides = SideBuffers::new(self.sides.iter().map(|of| of()).collect());
+        let now = self.effects.now();
         self.effects = Effects::new(sides, ENOUGH);
+        self.effects.set_now(now);
         self
     }
 

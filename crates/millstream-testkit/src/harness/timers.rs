@@ -31,8 +31,20 @@ impl<P: Key> Timers<P> {
     /// Deleting one that is not there does nothing.
     #[track_caller]
     pub(super) fn delete(&mut self, timer: &Timer<P>) {
+        self.take(timer);
+    }
+
+    /// Deletes one; false if it is not there.
+    #[track_caller]
+    pub(super) fn take(&mut self, timer: &Timer<P>) -> bool {
         let name = name(timer);
-        self.of(timer.domain).remove(&name);
+        self.of(timer.domain).remove(&name).is_some()
+    }
+
+    /// Deletes all.
+    pub(super) fn clear(&mut self) {
+        self.event.clear();
+        self.processing.clear();
     }
 
     /// The earliest timer that is due, which is forgotten before it fires.
