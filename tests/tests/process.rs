@@ -7,7 +7,7 @@ use millstream::prelude::*;
 use millstream::{Keyed, TimerDomain};
 use millstream_testkit::{Element, Harness, Stored, keyed, task};
 
-use millstream::process::ProcessOperator;
+use millstream::process::{CoProcess, ProcessOperator};
 
 use TimerDomain::{Event, Processing};
 
@@ -237,24 +237,28 @@ fn t013_deleting_what_is_not_there_does_nothing() {
     assert_eq!(came(&mut of), ["a/0 e10 late 0 sum 0@10", "WM(10)"]);
 }
 
+/// Of two timers of two keys one of each is deleted; what fires.
+fn one_of_two(domain: TimerDomain) -> Vec<String> {
+    let mut of = process();
+    let both = [Set(domain, 10, 1), Set(domain, 10, 2)];
+    of.record(says('a', both.clone())).record(says('b', both));
+    of.record(says('a', [Delete(domain, 10, 2)])).record(says('b', [Delete(domain, 10, 1)]));
+    assert_eq!(set(&of, domain), 2);
+    match domain {
+        Event => of.watermark(10),
+        Processing => of.advance_processing_time(10),
+    };
+    sorted(came(&mut of).into_iter().filter(|it| it != "WM(10)").collect())
+}
+
 #[test]
-fn t014_t015_a_deleted_timer_does_not_fire_and_others_of_its_key_do() {
-    for (domain, seen) in [
-        (Event, vec!["a/1 e10 late 0 sum 0@10", "b/2 e10 late 0 sum 0@10"]),
-        (Processing, vec!["a/1 p10 late 0 sum 0", "b/2 p10 late 0 sum 0"]),
-    ] {
-        let mut of = process();
-        let both = [Set(domain, 10, 1), Set(domain, 10, 2)];
-        of.record(says('a', both.clone())).record(says('b', both));
-        of.record(says('a', [Delete(domain, 10, 2)])).record(says('b', [Delete(domain, 10, 1)]));
-        assert_eq!(set(&of, domain), 2);
-        match domain {
-            Event => of.watermark(10),
-            Processing => of.advance_processing_time(10),
-        };
-        let fired = came(&mut of).into_iter().filter(|it| it != "WM(10)").collect();
-        assert_eq!(sorted(fired), seen);
-    }
+fn t014_a_deleted_event_timer_does_not_fire_and_others_of_its_key_do() {
+    assert_eq!(one_of_two(Event), ["a/1 e10 late 0 sum 0@10", "b/2 e10 late 0 sum 0@10"]);
+}
+
+#[test]
+fn t015_a_deleted_processing_timer_does_not_fire_and_others_of_its_key_do() {
+    assert_eq!(one_of_two(Processing), ["a/1 p10 late 0 sum 0", "b/2 p10 late 0 sum 0"]);
 }
 
 #[test]
@@ -281,36 +285,34 @@ fn t025_a_record_sees_watermark_clock_and_its_own_time_and_a_late_one_is_as_othe
     assert_eq!(came(&mut of), seen);
 }
 
+/// Three keys set timers, and one of them is cleared in time: what came out.
+fn with_state(domain: TimerDomain) -> Vec<String> {
+    let mut of = process();
+    let pass = |of: &mut Process<false>, to| match domain {
+        Event => drop(of.watermark(to)),
+        Processing => drop(of.advance_processing_time(to)),
+    };
+    pass(&mut of, 1);
+    of.record(says('x', [Add(17), Set(domain, 6, 0)]));
+    of.record(says('y', [Add(13), Set(domain, 6, 0)]));
+    pass(&mut of, 2);
+    of.record(says('z', [Add(42), Set(domain, 7, 0)]));
+    of.record(says('y', [Clear, Delete(domain, 6, 0)]));
+    pass(&mut of, 6);
+    pass(&mut of, 7);
+    assert_eq!(of.operator().keys(), 2, "what was cleared is gone");
+    came(&mut of)
+}
+
 #[test]
-fn t026_t027_a_callback_sees_the_state_of_its_key() {
-    for domain in [Event, Processing] {
-        let mut of = process();
-        let pass = |of: &mut Process<false>, to| match domain {
-            Event => drop(of.watermark(to)),
-            Processing => drop(of.advance_processing_time(to)),
-        };
-        pass(&mut of, 1);
-        of.record(says('x', [Add(17), Set(domain, 6, 0)]));
-        of.record(says('y', [Add(13), Set(domain, 6, 0)]));
-        pass(&mut of, 2);
-        of.record(says('z', [Add(42), Set(domain, 7, 0)]));
-        of.record(says('y', [Clear, Delete(domain, 6, 0)]));
-        pass(&mut of, 6);
-        pass(&mut of, 7);
-        let all = match domain {
-            Event => vec![
-                "WM(1)",
-                "WM(2)",
-                "x/0 e6 late 0 sum 17@6",
-                "WM(6)",
-                "z/0 e7 late 0 sum 42@7",
-                "WM(7)",
-            ],
-            Processing => vec!["x/0 p6 late 0 sum 17", "z/0 p7 late 0 sum 42"],
-        };
-        assert_eq!(came(&mut of), all);
-        assert_eq!(of.operator().keys(), 2, "what was cleared is gone");
-    }
+fn t026_the_callback_of_an_event_timer_sees_the_state_of_its_key() {
+    let (first, second) = ("x/0 e6 late 0 sum 17@6", "z/0 e7 late 0 sum 42@7");
+    assert_eq!(with_state(Event), ["WM(1)", "WM(2)", first, "WM(6)", second, "WM(7)"]);
+}
+
+#[test]
+fn t027_the_callback_of_a_processing_timer_sees_the_state_of_its_key() {
+    assert_eq!(with_state(Processing), ["x/0 p6 late 0 sum 17", "z/0 p7 late 0 sum 42"]);
 }
 
 /// The task goes on from its snapshot.
@@ -509,31 +511,51 @@ impl KeyedCoProcess for Two {
     }
 }
 
+/// A task with two inputs, which come as values of either.
+fn two(domain: TimerDomain) -> Harness<ProcessOperator<CoProcess<Two>>> {
+    Harness::made_for(task(0, 1), |task| ProcessOperator::new(task, CoProcess(Two(domain))))
+}
+
+fn left(key: u64, value: u64) -> Keyed<u64, Either<u64, u64>> {
+    keyed(key, Either::Left(value))
+}
+
+fn right(key: u64, value: u64) -> Keyed<u64, Either<u64, u64>> {
+    keyed(key, Either::Right(value))
+}
+
+/// The records that came out, as text.
+fn records(of: &mut Harness<ProcessOperator<CoProcess<Two>>>) -> Vec<String> {
+    let time = |it: &Stamped<String>| it.timestamp().map(Timestamp::millis);
+    of.take_records().iter().map(|it| format!("{} {:?}", it.value, time(it))).collect()
+}
+
 #[test]
-fn t045_t046_two_inputs_share_the_state_and_the_timers_of_a_key() {
-    let made = |domain| {
-        move |task: &TaskInfo| {
-            ProcessOperator::new(task, millstream::process::CoProcess(Two(domain)))
-        }
-    };
-    let left = |key, value| keyed(key, Either::<u64, u64>::Left(value));
-    let right = |key, value| keyed(key, Either::<u64, u64>::Right(value));
-    let text = |of: &mut Harness<_>| -> Vec<String> {
-        let records: Vec<Stamped<String>> = of.take_records();
-        let time = |it: &Stamped<String>| it.timestamp().map(Timestamp::millis);
-        records.iter().map(|it| format!("{} {:?}", it.value, time(it))).collect()
-    };
-    let mut of = Harness::made_for(task(0, 1), made(Event));
+fn t045_timers_of_two_inputs_fire_at_the_watermark_of_both() {
+    let mut of = two(Event);
     of.record_at(left(17, 17), 42).record_at(right(18, 18), 42).watermark(5).watermark(6);
     let inputs = ["INPUT1:17 Some(42)", "INPUT2:18 Some(42)"];
     let fired = ["17 Event after 1 Some(5)", "18 Event after 1 Some(6)"];
-    assert_eq!(text(&mut of), [inputs, fired].concat());
-    let mut of = Harness::made_for(task(0, 1), made(Processing));
+    assert_eq!(records(&mut of), [inputs, fired].concat());
+}
+
+#[test]
+fn t046_two_inputs_share_the_state_and_the_timers_of_a_key() {
+    let mut of = two(Processing);
     of.record_at(left(5, 1), 12).record_at(right(5, 2), 12);
     let stored = of.snapshot(1);
-    let mut again = Harness::made_for(task(0, 1), made(Processing));
+    let mut again = two(Processing);
     again.restore(&stored).advance_processing_time(5).watermark(6);
-    assert_eq!(text(&mut again), ["5 Processing after 2 None", "5 Event after 2 Some(6)"]);
+    assert_eq!(records(&mut again), ["5 Processing after 2 None", "5 Event after 2 Some(6)"]);
+}
+
+#[test]
+fn timers_and_states_of_another_type_are_refused_at_the_restore() {
+    let mut of = two(Event);
+    of.record_at(left(5, 1), 12);
+    let stored = of.snapshot(1);
+    let error = process().try_restore(&stored).unwrap_err().to_string();
+    assert!(error.contains("char") || error.contains("invalid type"), "{error}");
 }
 
 #[test]

@@ -9,6 +9,7 @@
 pub mod async_wait;
 pub mod keyed;
 pub mod process;
+pub mod progress;
 pub mod state;
 pub mod step;
 pub mod timers;
@@ -16,7 +17,6 @@ pub mod timers;
 mod effects;
 mod lanes;
 mod operator;
-mod progress;
 mod records;
 mod side;
 mod snapshot;

@@ -13,49 +13,72 @@ fn at(millis: i64) -> Timestamp {
 
 /// What the channels of a task have said, as far as a naive reader of it keeps it.
 struct Said {
-    /// Of each channel its marks so far.
-    channels: Vec<Vec<Mark>>,
+    /// Of each channel its marks so far, each with the task's watermark after it.
+    channels: Vec<Vec<(Mark, Option<Timestamp>)>>,
     reached: Option<Timestamp>,
     idle: bool,
 }
 
+fn is_status(mark: Mark) -> bool {
+    matches!(mark, Mark::Idle | Mark::Active | Mark::End)
+}
+
+/// The watermark after these marks.
+fn watermark(marks: &[(Mark, Option<Timestamp>)]) -> Option<Timestamp> {
+    let watermarks = marks.iter().filter_map(|(mark, _)| match mark {
+        Mark::Watermark(watermark) => Some(*watermark),
+        _ => None,
+    });
+    watermarks.max()
+}
+
 impl Said {
-    fn last(&self, channel: usize, of: impl Fn(&Mark) -> bool) -> Option<Mark> {
-        self.channels[channel].iter().copied().rfind(|mark| of(mark))
+    fn status(&self, channel: usize) -> Mark {
+        let status = self.channels[channel].iter().rfind(|(mark, _)| is_status(*mark));
+        status.map_or(Mark::Active, |(mark, _)| *mark)
     }
 
     fn is_active(&self, channel: usize) -> bool {
-        let status = |mark: &Mark| matches!(mark, Mark::Idle | Mark::Active | Mark::End);
-        !matches!(self.last(channel, status), Some(Mark::Idle | Mark::End))
+        self.status(channel) == Mark::Active
     }
 
-    fn least(&self) -> Option<Timestamp> {
-        let active = (0..self.channels.len()).filter(|channel| self.is_active(*channel));
-        let watermarks = active.map(|channel| {
-            match self.last(channel, |mark| matches!(mark, Mark::Watermark(_))) {
-                Some(Mark::Watermark(watermark)) => watermark.millis(),
-                _ => i64::MIN,
-            }
-        });
-        watermarks.min().filter(|least| *least > i64::MIN).map(at)
+    /// Whether an active channel has, since it is that, once not been behind the task.
+    fn counts(&self, channel: usize) -> bool {
+        let marks = &self.channels[channel];
+        let since = marks.iter().rposition(|(mark, _)| is_status(*mark));
+        // From the beginning all count.
+        let Some(since) = since else { return true };
+        (since..marks.len()).any(|at| watermark(&marks[..=at]) >= marks[at].1)
     }
 
     /// A channel says something more: the marks of the task that follow from it.
     fn say(&mut self, channel: usize, mark: Mark) -> Vec<Mark> {
-        self.channels[channel].push(mark);
-        if self.channels.iter().all(|said| said.last() == Some(&Mark::End)) {
+        self.channels[channel].push((mark, self.reached));
+        let all = 0..self.channels.len();
+        if all.clone().all(|channel| self.status(channel) == Mark::End) {
             return vec![Mark::End];
         }
+        let idle = !all.clone().any(|channel| self.is_active(channel));
+        let changes = std::mem::replace(&mut self.idle, idle) != idle;
+        let last = |channel: usize| watermark(&self.channels[channel]);
+        let risen = if idle && changes {
+            all.filter(|channel| self.status(*channel) == Mark::Idle).map(last).max()
+        } else {
+            let counting = all.filter(|channel| self.is_active(*channel) && self.counts(*channel));
+            counting.map(last).min()
+        };
         let mut marks = Vec::new();
-        let idle = !(0..self.channels.len()).any(|channel| self.is_active(channel));
-        if std::mem::replace(&mut self.idle, idle) != idle {
-            marks.push(if idle { Mark::Idle } else { Mark::Active });
+        if changes && !idle {
+            marks.push(Mark::Active);
         }
-        if let Some(least) = self.least()
-            && self.reached.is_none_or(|reached| least > reached)
+        if let Some(Some(risen)) = risen
+            && self.reached.is_none_or(|reached| risen > reached)
         {
-            self.reached = Some(least);
-            marks.push(Mark::Watermark(least));
+            self.reached = Some(risen);
+            marks.push(Mark::Watermark(risen));
+        }
+        if changes && idle {
+            marks.push(Mark::Idle);
         }
         marks
     }
@@ -65,7 +88,8 @@ fn marks_of(progress: Progress) -> Vec<Mark> {
     match progress {
         Progress::None => vec![],
         Progress::Watermark(watermark) => vec![Mark::Watermark(watermark)],
-        Progress::Idle => vec![Mark::Idle],
+        Progress::Idle(None) => vec![Mark::Idle],
+        Progress::Idle(Some(watermark)) => vec![Mark::Watermark(watermark), Mark::Idle],
         Progress::Active(None) => vec![Mark::Active],
         Progress::Active(Some(watermark)) => vec![Mark::Active, Mark::Watermark(watermark)],
         Progress::End => vec![Mark::End],

@@ -54,6 +54,12 @@ pub enum GraphFault {
         /// What is wrong.
         setting: SettingError,
     },
+    /// Event time begins with a setting of no time at all.
+    #[error("`event_time`: `{setting}` is zero; it must be some time")]
+    EventTime {
+        /// The setting.
+        setting: &'static str,
+    },
     /// Calls are to be in the order of keys, and the stream has none.
     #[error("stage {stage:?} is key-ordered, and its stream has no keys: use `key_by` before it")]
     NoKeys {

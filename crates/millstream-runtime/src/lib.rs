@@ -47,7 +47,7 @@ pub use ends::{Read, ReadContext, Reader, Sink, Source, TaskContext, Writer};
 pub use fault::{GraphError, GraphFault};
 pub use graph::{
     ByKeyOf, Connect, EdgeNode, ForkNode, Graph, InTurn, Inlets, Natural, Node, Opening, Port,
-    Prepared, RouteOf, RunKey, SharedNode, Sides, StageKey, StepNode, Wiring,
+    Prepared, RouteOf, RunKey, SharedNode, Sides, StageKey, StepNode, TimeNode, Wiring,
 };
 pub use job::{Job, JobError, JobState, JobStatus, StartError, TaskName};
 pub use offload::Offload;

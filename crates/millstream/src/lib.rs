@@ -29,6 +29,7 @@
 
 mod dataflow;
 mod ends;
+mod event_time;
 mod keyed;
 mod stream;
 mod waits;
@@ -43,6 +44,7 @@ pub use ends::{Collect, Collected, Each, Generate, Items, ItemsReader};
 pub use ends::{Csv, CsvSink, CsvSource};
 #[cfg(feature = "json")]
 pub use ends::{JsonLines, JsonLinesSink, JsonLinesSource};
+pub use event_time::Watermarks;
 pub use keyed::{AtEnd, KeyedStream};
 pub use stream::{BoxedStream, Stream, Sunk};
 pub use waits::{AsyncFunction, AsyncWait, OnFailure, call_fn};
@@ -59,6 +61,7 @@ pub use millstream_operators::process;
 pub use millstream_operators::process::{
     CoContextOf, ContextOf, Fired, KeyedCoProcess, KeyedProcess, ProcessContext,
 };
+pub use millstream_operators::progress::{Bounded, Punctuated, WatermarkStrategy};
 pub use millstream_operators::{
     Chain, Effects, Either, NoTimer, Operator, Piece, Restored, SideOutput, Snapshot, Timer,
     TimerDomain, TimerEdit, state, step,

@@ -11,6 +11,6 @@ pub use crate::{
     AsyncFunction, AsyncWait, CoContextOf, Completer, ContextOf, Dataflow, Effects, Either,
     Failure, Fired, Generate, Items, Job, JobError, Keyed, KeyedCoProcess, KeyedProcess, NoTimer,
     OnFailure, Operator, Retry, Settings, SideOutput, Stamped, StartError, TaskInfo, Timestamp,
-    Workers,
+    Watermarks, Workers,
 };
 pub use crate::{KeyedStream, Stream};

@@ -297,6 +297,16 @@ impl<C: Chain> Stream<C> {
         self.sink(name, Each::new(move |record: Stamped<C::Out>| function(record.value)))
     }
 
+    /// The stage that makes it, if there is one.
+    pub(crate) const fn made(&self) -> Option<&Made> {
+        self.made.as_ref()
+    }
+
+    /// Its origins and the steps behind them.
+    pub(crate) fn into_origins(self) -> (Vec<Box<dyn Connect<C::In>>>, C) {
+        (self.origins, self.chain)
+    }
+
     /// What others connect to: this stream's steps behind its origins.
     fn outlet(self, input: Option<u32>) -> Box<dyn Connect<C::Out>> {
         let Self { origins, chain, .. } = self;

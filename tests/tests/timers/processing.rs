@@ -80,7 +80,7 @@ fn t020_a_callback_that_sets_the_next_timer_leaves_one_wake_up_armed() {
 }
 
 #[test]
-fn t022_a_timer_fires_at_the_first_instant_that_is_not_before_it_and_an_overdue_one_at_once() {
+fn a_timer_fires_at_the_first_instant_that_is_not_before_it_and_an_overdue_one_at_once() {
     run(async {
         let bed = Bed::new().await;
         bed.shows(1_000).await;

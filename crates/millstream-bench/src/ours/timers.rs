@@ -2,8 +2,8 @@
 
 use millstream::prelude::*;
 use millstream_bench_workload::{
-    FAR_KEYS, Outcome, PAST_TIMERS, RoundRequest, SideError, TIMER_KEYS, Workload, far_time, fired,
-    near_time, past_times, share,
+    FAR_KEYS, Outcome, PAST_TIMERS, RoundRequest, SideError, TIMER_KEYS, WATERMARK_EVERY, Workload,
+    far_time, fired, near_time, past_times, share,
 };
 
 use super::shares::Shares;
@@ -11,6 +11,11 @@ use super::sum::{Sums, Total};
 
 pub(super) fn workloads() -> Vec<Box<dyn Workload>> {
     vec![
+        Box::new(Timers { name: "event-timers", run: |name, request| near(name, request, 1) }),
+        Box::new(Timers {
+            name: "event-timers-eight",
+            run: |name, request| near(name, request, 8),
+        }),
         Box::new(Timers { name: "event-timers-far", run: far }),
         Box::new(Timers { name: "timer-delete", run: deleted }),
         Box::new(Timers { name: "processing-timers", run: past }),
@@ -35,6 +40,29 @@ impl Workload for Timers {
 /// A time that both sides know to be one.
 fn at(millis: i64) -> Timestamp {
     Timestamp::from_millis(millis).unwrap_or(Timestamp::MIN)
+}
+
+/// So many stages in a row. Each sets a timer for each record, and sends the record on when it
+/// fires: what the last one sends is what the first one would have.
+fn near(name: &'static str, request: &RoundRequest, stages: u32) -> Result<Outcome, SideError> {
+    let (records, total) = (request.records, Total::default());
+    let flow = Dataflow::new(name);
+    let follows = |i: &u64, at| (i + 1).is_multiple_of(WATERMARK_EVERY).then_some(at);
+    let mut numbers = flow
+        .source("numbers", Shares::new(request.workers, move |index, of| share(records, index, of)))
+        .event_time(|i| *i as i64, Watermarks::punctuated(follows));
+    for stage in 0..stages {
+        numbers = numbers.key_by(|i| i % TIMER_KEYS).process_fn(
+            &format!("timers {stage}"),
+            |i, _: &mut (), cx| cx.event_timer(at(near_time(i)), i),
+            |timer: Fired<u64>, _, cx| cx.emit(timer.timer),
+        );
+    }
+    numbers
+        .map(|i| fired(i % TIMER_KEYS, near_time(i)))
+        .sink("total", Sums::new(&total, |digest| digest));
+    super::finish(flow, request)?;
+    Ok(total.outcome())
 }
 
 fn far(name: &'static str, request: &RoundRequest) -> Result<Outcome, SideError> {

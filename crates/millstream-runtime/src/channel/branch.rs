@@ -3,9 +3,10 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use millstream_core::{Data, Failure, Mark, Stamped};
+use millstream_core::{Data, Failure, Mark, Moment, Stamped};
 use millstream_operators::{Collect, Step, let_go, let_go_all};
 
+use super::held::Held;
 use super::route::{Outlets, Route, all_wait, held_records};
 
 /// A way out of a task, called once a batch.
@@ -33,6 +34,19 @@ pub trait Outgoing {
     fn filling(&self) -> bool;
     /// The task is about to wait for credit. False if there is some: it must not.
     fn wait(&self) -> bool;
+    /// Says of which split of a source the records are. For where event time begins.
+    fn split(&mut self, split: Split) {
+        let _ = split;
+    }
+    /// A look at the clock: watermarks may be due where event time begins.
+    fn look(&mut self, now: Moment) -> Result<(), Failure> {
+        let _ = now;
+        Ok(())
+    }
+    /// When the clock is to be looked at next; none where no event time begins.
+    fn next_look(&self) -> Option<Moment> {
+        None
+    }
     /// Batches sent since this was last asked.
     fn take_sent(&mut self) -> u64;
     /// How many records of one call never make more than a batch for a channel, as long as no step
@@ -40,39 +54,15 @@ pub trait Outgoing {
     fn batch_records(&self) -> usize;
 }
 
-/// Input that a branch has taken and not worked off, because a step in it makes many records of one
-/// and the channels were full in the middle: the records in reverse order, then marks.
-struct Held<T> {
-    records: Vec<Stamped<T>>,
-    marks: Vec<Mark>,
-}
-
-impl<T> Held<T> {
-    const fn new() -> Self {
-        Self { records: Vec::new(), marks: Vec::new() }
-    }
-
-    fn put(&mut self, records: &mut Vec<Stamped<T>>) {
-        debug_assert!(self.records.is_empty(), "a branch that is blocked is given no records");
-        std::mem::swap(&mut self.records, records);
-        self.records.reverse();
-    }
-
-    fn is_empty(&self) -> bool {
-        self.records.is_empty() && self.marks.is_empty()
-    }
-
-    /// A step has failed: what stands behind the record that it failed at is given up.
-    fn give_up(&mut self) {
-        let_go_all(&mut self.records);
-        self.marks.clear();
-    }
-}
-
-impl<T> Drop for Held<T> {
-    fn drop(&mut self) {
-        let_go_all(&mut self.records);
-    }
+/// What a source's task says of the splits that it reads.
+#[derive(Clone, Copy, Debug)]
+pub enum Split {
+    /// There are so many.
+    Are(usize),
+    /// The records that come next are those of this one.
+    Reads(usize),
+    /// This one has ended.
+    Ended(usize),
 }
 
 /// A branch that ends in the channels of one edge of the graph.
@@ -362,6 +352,18 @@ impl<S: Step> Outgoing for Fork<S> {
             self.hand_on()?;
         }
         if self.held.is_empty() { Ok(()) } else { self.go_on() }
+    }
+
+    fn split(&mut self, split: Split) {
+        self.branches.iter_mut().for_each(|branch| branch.split(split));
+    }
+
+    fn look(&mut self, now: Moment) -> Result<(), Failure> {
+        self.branches.iter_mut().try_for_each(|branch| branch.look(now))
+    }
+
+    fn next_look(&self) -> Option<Moment> {
+        self.branches.iter().filter_map(|branch| branch.next_look()).min()
     }
 
     fn flush(&mut self) {

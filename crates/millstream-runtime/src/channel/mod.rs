@@ -12,6 +12,8 @@
 mod branch;
 mod credit;
 mod deliver;
+mod event_time;
+mod held;
 mod inbox;
 mod outbox;
 mod outlet;
@@ -24,10 +26,11 @@ mod tests;
 pub use branch::Branch;
 #[cfg(test)]
 pub(crate) use branch::Outgoing;
-pub(crate) use branch::{Edge, Fork};
+pub(crate) use branch::{Edge, Fork, Split};
 #[cfg(test)]
 pub(crate) use credit::Credits;
 pub(crate) use deliver::{Deliver, Link, Resume};
+pub(crate) use event_time::EventTime;
 pub(crate) use inbox::{Inbox, Refused, Taken, Whole};
 pub(crate) use outbox::{Outbox, Side, SideBranch};
 pub(crate) use outlet::{Outlet, OutletOf};

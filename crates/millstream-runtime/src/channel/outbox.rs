@@ -3,10 +3,10 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Poll;
 
-use millstream_core::{Data, Failure, Mark, Stamped};
+use millstream_core::{Data, Failure, Mark, Moment, Stamped};
 use millstream_operators::{SideBuffer, SideBuffers, SideOutput, let_go_all};
 
-use super::branch::{Branch, Outgoing};
+use super::branch::{Branch, Outgoing, Split};
 use super::route::all_wait;
 use crate::panic::panic_message;
 
@@ -17,11 +17,16 @@ use crate::panic::panic_message;
 pub(crate) struct Outbox<T> {
     main: Option<Box<dyn Branch<T>>>,
     sides: Vec<Box<dyn SideBranch>>,
+    /// Event time begins in one of them.
+    begins_time: bool,
 }
 
 impl<T: Data> Outbox<T> {
     pub(crate) fn new(main: Option<Box<dyn Branch<T>>>, sides: Vec<Box<dyn SideBranch>>) -> Self {
-        Self { main, sides }
+        let mut new = Self { main, sides, begins_time: false };
+        let begins_time = new.ways().any(|way| way.next_look().is_some());
+        new.begins_time = begins_time;
+        new
     }
 
     /// Empty buffers for the side outputs, in the order in which [`sides`](Self::sides) takes them.
@@ -87,6 +92,30 @@ impl<T: Data> Outbox<T> {
             self.ways_mut().try_for_each(|way| way.advance())?;
         }
         Ok(held)
+    }
+
+    /// Says of which split of a source the records are.
+    pub(crate) fn split(&mut self, split: Split) {
+        if !self.begins_time {
+            return;
+        }
+        self.ways_mut().for_each(|way| way.split(split));
+    }
+
+    /// This is what the clock shows: watermarks may be due where event time begins.
+    pub(crate) fn look(&mut self, now: Moment) -> Result<(), Failure> {
+        if self.begins_time {
+            self.ways_mut().try_for_each(|way| way.look(now))?;
+        }
+        Ok(())
+    }
+
+    /// When the clock is to be looked at next.
+    pub(crate) fn next_look(&self) -> Option<Moment> {
+        if !self.begins_time {
+            return None;
+        }
+        self.ways().filter_map(|way| way.next_look()).min()
     }
 
     pub(crate) fn flush(&mut self) {

@@ -15,6 +15,7 @@ mod wiring;
 pub use build::{Graph, Sides, StageKey};
 pub use node::{
     ByKeyOf, Connect, EdgeNode, ForkNode, InTurn, Natural, Port, RouteOf, SharedNode, StepNode,
+    TimeNode,
 };
 pub use start::{Opening, Prepared, RunKey};
 pub use wiring::{Inlets, Node, Wiring};

@@ -2,14 +2,16 @@
 
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use millstream_core::{Data, Key, Keyed};
 use millstream_operators::Chain;
+use millstream_operators::progress::WatermarkStrategy;
 use millstream_plan::Route as RouteKind;
 
 use super::build::StageKey;
 use super::wiring::{Inlets, Leaf, Node, Wiring};
-use crate::channel::{Branch, Broadcast, ByKey, Edge, Fork, Rebalance, Route};
+use crate::channel::{Branch, Broadcast, ByKey, Edge, EventTime, Fork, Rebalance, Route};
 
 /// A node that several trees may share.
 pub type SharedNode<T> = Arc<Mutex<dyn Node<T>>>;
@@ -209,6 +211,43 @@ pub struct StepNode<C: Chain> {
     pub next: SharedNode<C::Out>,
     /// The input that they lead to, where there are two.
     pub input: Option<u32>,
+}
+
+/// Steps in front of a place where event time begins.
+pub struct TimeNode<C: Chain, F, S> {
+    /// The fused steps.
+    pub chain: C,
+    /// Tells the time of a value, in milliseconds.
+    pub time: F,
+    /// How watermarks come from the times.
+    pub strategy: S,
+    /// How long a look at the clock is good for.
+    pub every: Duration,
+    /// After which silence a split is idle, if ever.
+    pub idle_after: Option<Duration>,
+    /// What stands behind it.
+    pub next: SharedNode<C::Out>,
+}
+
+impl<C, F, S> Node<C::In> for TimeNode<C, F, S>
+where
+    C: Chain,
+    F: Fn(&C::Out) -> i64 + Clone + Send + 'static,
+    S: WatermarkStrategy<C::Out>,
+{
+    fn leaves(&self, steps: &[&'static str], leaves: &mut Vec<Leaf>) {
+        let mut labels = steps.to_vec();
+        self.chain.labels(&mut labels);
+        labels.push("event_time");
+        self.next.lock().unwrap_or_else(PoisonError::into_inner).leaves(&labels, leaves);
+    }
+
+    fn build(&self, wiring: &mut Wiring) -> Box<dyn Branch<C::In>> {
+        let next = self.next.lock().unwrap_or_else(PoisonError::into_inner).build(wiring);
+        let (time, strategy) = (self.time.clone(), self.strategy.clone());
+        let begins = EventTime::new(time, strategy, self.every, self.idle_after, next);
+        Box::new(Fork::single(self.chain.make(&wiring.info), Box::new(begins)))
+    }
 }
 
 impl<C: Chain> Node<C::In> for StepNode<C> {

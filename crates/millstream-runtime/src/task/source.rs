@@ -9,7 +9,8 @@ use millstream_core::{Failure, Mark, Stamped, Timestamp};
 use millstream_operators::{SideBuffers, drop_all, let_go};
 
 use super::{After, Logic, Turn};
-use crate::channel::{Inbox, Outbox};
+use crate::alarm::Alarm;
+use crate::channel::{Inbox, Outbox, Split};
 use crate::ends::{Read, ReadContext, Reader, Source, TaskContext};
 
 type Opened<R> = Result<Readers<R>, Failure>;
@@ -26,6 +27,7 @@ pub(crate) struct SourceLogic<S: Source> {
     sides: SideBuffers,
     /// Records handed on at once.
     batch_records: usize,
+    alarm: Alarm,
 }
 
 enum State<R> {
@@ -37,8 +39,9 @@ enum State<R> {
     Ending,
 }
 
-/// The readers of a task's splits, dropped one by one: more than one may panic.
-struct Readers<R>(Vec<R>);
+/// The readers of a task's splits, each with the split's number in the task, dropped one by one:
+/// more than one may panic.
+struct Readers<R>(Vec<(usize, R)>);
 
 impl<R> Drop for Readers<R> {
     fn drop(&mut self) {
@@ -62,6 +65,7 @@ impl<S: Source> SourceLogic<S> {
             made: Vec::new(),
             sides: SideBuffers::default(),
             batch_records,
+            alarm: Alarm::default(),
         }
     }
 
@@ -71,7 +75,8 @@ impl<S: Source> SourceLogic<S> {
             let mut readers = Readers(Vec::new());
             let mine = source.splits().into_iter().skip(context.info.subtask);
             for split in mine.step_by(context.info.parallelism) {
-                readers.0.push(source.open(&split, None, &context).await?);
+                let number = readers.0.len();
+                readers.0.push((number, source.open(&split, None, &context).await?));
             }
             Ok(readers)
         })
@@ -88,7 +93,9 @@ impl<S: Source> SourceLogic<S> {
             cx: turn.cx,
             clock: turn.budget.clock(),
         };
-        let said = readers[at].read(&mut cx);
+        let (split, reader) = &mut readers[at];
+        let said = reader.read(&mut cx);
+        self.outbox.split(Split::Reads(*split));
         let given = self.outbox.records(&mut self.made)?;
         self.outbox.sides(&mut self.sides)?;
         turn.metrics.records_in.add(given as u64);
@@ -101,6 +108,15 @@ impl<S: Source> SourceLogic<S> {
             ))),
             said => said,
         }
+    }
+
+    /// The task rests. Whether it is time for a watermark, which else wakes it.
+    fn rings(&mut self, turn: &mut Turn<'_, '_>) -> bool {
+        let rings = self.alarm.rings(self.outbox.next_look(), turn.budget.clock(), turn.cx);
+        if rings {
+            turn.budget.spend(0);
+        }
+        rings
     }
 
     /// Reads in turn until the budget is spent, the outbox is blocked or no reader has anything.
@@ -130,8 +146,9 @@ impl<S: Source> SourceLogic<S> {
                 Read::Ready => quiet = 0,
                 Read::Later => quiet += 1,
                 Read::Ended => {
-                    readers.remove(at);
+                    let (split, _) = readers.remove(at);
                     *next = at;
+                    self.outbox.split(Split::Ended(split));
                 }
             }
         }
@@ -153,7 +170,10 @@ impl<S: Source> Logic for SourceLogic<S> {
         }
         let State::Opening(opening) = &mut self.state else { return Poll::Ready(Ok(())) };
         let readers = std::task::ready!(opening.as_mut().poll(turn.cx));
-        Poll::Ready(readers.map(|readers| self.state = State::Reading(readers, 0)))
+        Poll::Ready(readers.map(|readers| {
+            self.outbox.split(Split::Are(readers.0.len()));
+            self.state = State::Reading(readers, 0);
+        }))
     }
 
     fn work(
@@ -162,6 +182,7 @@ impl<S: Source> Logic for SourceLogic<S> {
         turn: &mut Turn<'_, '_>,
     ) -> Result<After, Failure> {
         loop {
+            self.outbox.look(turn.budget.looked())?;
             if self.outbox.advance()? {
                 turn.budget.spend(0);
             }
@@ -178,7 +199,8 @@ impl<S: Source> Logic for SourceLogic<S> {
                 _ if self.outbox.blocked() => {}
                 _ => {
                     let after = self.read_on(turn)?;
-                    if after == After::Input || turn.budget.is_spent() {
+                    let rests = after == After::Input && !self.rings(turn);
+                    if rests || turn.budget.is_spent() {
                         return Ok(after);
                     }
                     continue;

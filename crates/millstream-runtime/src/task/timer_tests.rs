@@ -313,7 +313,7 @@ async fn t007_a_callback_sets_what_is_due_at_the_same_watermark() {
 }
 
 #[actix::test]
-async fn a_barrier_is_taken_between_two_callbacks_and_nothing_else_is() {
+async fn t037_a_barrier_is_taken_between_two_callbacks_and_nothing_else_is() {
     let limits = Limits { timer_batch: 1, ..Limits::default() };
     let mut bench = Bench::new(&limits, false);
     bench.sets([event(1, 1), event(2, 2), event(3, 3)]).watermark(5);

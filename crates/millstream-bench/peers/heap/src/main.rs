@@ -76,7 +76,7 @@ fn near(records: u64) -> Outcome {
     let (mut timers, mut outcome) = (Timers::default(), Outcome::default());
     for i in 0..records {
         timers.set(near_time(i), i % TIMER_KEYS);
-        if (i + 1) % WATERMARK_EVERY == 0 {
+        if (i + 1).is_multiple_of(WATERMARK_EVERY) {
             timers.fire(i as i64, &mut outcome);
         }
     }
@@ -101,7 +101,7 @@ fn deleted(records: u64) -> Outcome {
         outcome.records += 1;
         outcome.checksum.add(i);
         // Else what was deleted would fill the heap.
-        if (i + 1) % WATERMARK_EVERY == 0 {
+        if (i + 1).is_multiple_of(WATERMARK_EVERY) {
             timers.fire(i as i64, &mut outcome);
         }
     }

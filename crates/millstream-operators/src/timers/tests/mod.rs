@@ -3,3 +3,4 @@
 mod chance;
 mod heap;
 mod pair;
+mod queue;

@@ -54,6 +54,7 @@ impl<C: Caller> Running<C> {
         // The task may have slept for long, and what it finds now has come since.
         self.driver.wait.look(turn.budget.looked());
         loop {
+            self.outbox.look(turn.budget.looked())?;
             if self.outbox.advance()? {
                 turn.budget.spend(0);
             }
@@ -218,7 +219,10 @@ impl<C: Caller> Running<C> {
         match progress {
             Progress::None => {}
             Progress::Watermark(watermark) => wait.mark(Mark::Watermark(watermark)),
-            Progress::Idle => wait.mark(Mark::Idle),
+            Progress::Idle(watermark) => {
+                watermark.into_iter().for_each(|it| wait.mark(Mark::Watermark(it)));
+                wait.mark(Mark::Idle);
+            }
             Progress::Active(watermark) => {
                 wait.mark(Mark::Active);
                 watermark.into_iter().for_each(|it| wait.mark(Mark::Watermark(it)));
@@ -237,7 +241,8 @@ impl<C: Caller> Running<C> {
         if stuck && !self.outbox.wait() {
             return None;
         }
-        if self.alarm.rings(self.driver.wait.next_due(), turn.budget.clock(), turn.cx) {
+        let due = [self.driver.wait.next_due(), self.outbox.next_look()];
+        if self.alarm.rings(due.into_iter().flatten().min(), turn.budget.clock(), turn.cx) {
             turn.budget.spend(0);
             return None;
         }

@@ -1,15 +1,17 @@
 //! An operator's task: merges the marks of its inputs and calls the operator as its contract says.
 
+mod running;
+
 use std::collections::VecDeque;
 use std::task::Poll;
 
-use millstream_core::{Failure, Mark, Stamped, TaskInfo, Timestamp};
+use millstream_core::{Failure, Mark, TaskInfo, Timestamp};
 use millstream_operators::timers::Next;
-use millstream_operators::{Effects, Operator, Progress, TimerDomain, let_go, let_go_all};
+use millstream_operators::{Operator, Progress, let_go, let_go_all};
 
-use super::budget::Piece;
+use self::running::Running;
 use super::marks::Marks;
-use super::timers::{TaskTimers, TaskTimersOf};
+use super::timers::TaskTimersOf;
 use super::{After, Logic, Turn};
 use crate::channel::{Inbox, Outbox, Taken};
 
@@ -31,139 +33,9 @@ pub(crate) struct OperatorLogic<O: Operator> {
     marks: Marks,
     /// Marks that are passed on once the operator has no more work announced.
     due: VecDeque<Mark>,
+    /// The status that follows a watermark whose timers are being fired.
+    behind: Option<Mark>,
     ended: bool,
-}
-
-/// What an operator takes between two looks at the clock, at most: more would save nothing that can
-/// be measured, and a function that is slow from one record to the next would have the more.
-const PIECE: usize = 256;
-
-/// Timers that are fired one after the other before input is looked at.
-const FIRINGS: usize = 64;
-
-/// What exists once the task is open.
-struct Running<O: Operator> {
-    /// Gone after a failure.
-    operator: Option<O>,
-    effects: Effects<O::Out, O::Timer>,
-    outbox: Outbox<O::Out>,
-    timers: TaskTimers<O::Timer>,
-    /// The operator has announced work.
-    more: bool,
-    /// What an operator of batches is given; empty in between.
-    batch: Vec<Stamped<O::In>>,
-    batch_records: usize,
-    piece: Piece,
-}
-
-impl<O: Operator> Running<O> {
-    /// Hands on what the operator has written.
-    fn settle(&mut self, turn: &mut Turn<'_, '_>) -> Result<(), Failure> {
-        let made = self.outbox.records(self.effects.records())?;
-        turn.metrics.records_out.add(made as u64);
-        self.outbox.sides(self.effects.sides())?;
-        turn.metrics.side_records_dropped.add(self.effects.sides().take_unread());
-        for (name, n) in self.effects.counts().drain(..) {
-            turn.metrics.count(name, n);
-        }
-        self.more |= self.effects.take_more();
-        self.timers.edit(self.effects.timers(), None)
-    }
-
-    /// Works off the records that the inbox announced.
-    fn records(
-        &mut self,
-        inbox: &mut Inbox<O::In>,
-        turn: &mut Turn<'_, '_>,
-    ) -> Result<(), Failure> {
-        let Self {
-            operator: Some(operator),
-            effects,
-            outbox,
-            more,
-            batch,
-            batch_records,
-            piece,
-            ..
-        } = self
-        else {
-            return Ok(());
-        };
-        let budget = &mut turn.budget;
-        if O::BATCHES {
-            let n = inbox.piece(budget.records().min(*batch_records), batch);
-            operator.on_batch(batch, effects)?;
-            if !batch.is_empty() {
-                return Err(Failure::new(
-                    "the operator left records of the batch that it was given",
-                ));
-            }
-            turn.metrics.records_in.add(n as u64);
-            self.settle(turn)?;
-            turn.budget.spend(n);
-            return Ok(());
-        }
-        let mut made = 0;
-        let (done, result) = inbox.records(
-            piece.records(),
-            |records| -> Result<bool, Failure> {
-                let before = records.len();
-                operator.on_records(records, effects)?;
-                if records.len() == before {
-                    return Err(Failure::new("the operator took none of the records that came"));
-                }
-                if !effects.is_full() {
-                    return Ok(true);
-                }
-                *more |= effects.take_more();
-                made += outbox.records(effects.records())?;
-                outbox.sides(effects.sides())?;
-                Ok(!*more && !outbox.blocked())
-            },
-            |records| budget.spend_piece(records, piece),
-        );
-        turn.metrics.records_in.add(done as u64);
-        turn.metrics.records_out.add(made as u64);
-        result?;
-        self.settle(turn)?;
-        // The steps behind the operator are this task's work as well.
-        turn.budget.spend(0);
-        Ok(())
-    }
-
-    /// Fires some timers that are due. Whether there were any, and what has come to an end.
-    fn fire(&mut self, turn: &mut Turn<'_, '_>) -> Result<(bool, Next<O::Timer>), Failure> {
-        let Some(operator) = &mut self.operator else { return Ok((false, Next::Nothing)) };
-        let (mut fired, mut next) = (0, Next::Nothing);
-        while fired < FIRINGS && !self.effects.is_full() {
-            next = self.timers.draw();
-            let Next::Fire(timer) = next else { break };
-            let at = (timer.domain == TimerDomain::Event).then_some(timer.time);
-            operator.on_timer(timer, &mut self.effects)?;
-            self.timers.edit(self.effects.timers(), at)?;
-            next = Next::Nothing;
-            fired += 1;
-        }
-        if fired > 0 {
-            turn.metrics.count("timers fired", fired as u64);
-            self.settle(turn)?;
-            turn.budget.spend(fired);
-        }
-        Ok((fired > 0, next))
-    }
-
-    fn call(
-        &mut self,
-        call: impl FnOnce(&mut O, &mut Effects<O::Out, O::Timer>) -> Result<(), Failure>,
-        turn: &mut Turn<'_, '_>,
-    ) -> Result<(), Failure> {
-        if let Some(operator) = &mut self.operator {
-            call(operator, &mut self.effects)?;
-        }
-        self.settle(turn)?;
-        turn.budget.spend(1);
-        Ok(())
-    }
 }
 
 impl<O: Operator> OperatorLogic<O> {
@@ -173,6 +45,7 @@ impl<O: Operator> OperatorLogic<O> {
             of: Some(of),
             running: None,
             due: VecDeque::new(),
+            behind: None,
             ended: false,
         }
     }
@@ -193,7 +66,14 @@ impl<O: Operator> OperatorLogic<O> {
         match progress {
             Progress::None => Ok(()),
             Progress::Watermark(watermark) => self.watermark(watermark, turn),
-            Progress::Idle => self.pass(Mark::Idle),
+            Progress::Idle(watermark) => {
+                watermark.map_or(Ok(()), |watermark| self.watermark(watermark, turn))?;
+                match &self.running {
+                    Some(running) if running.timers.is_stepping() => self.behind = Some(Mark::Idle),
+                    _ => self.due.push_back(Mark::Idle),
+                }
+                Ok(())
+            }
             Progress::Active(None) => self.pass(Mark::Active),
             Progress::Active(Some(watermark)) => {
                 self.pass(Mark::Active)?;
@@ -245,6 +125,7 @@ impl<O: Operator> OperatorLogic<O> {
         loop {
             let Some(running) = &mut self.running else { return Ok(After::Input) };
             let mut holding = false;
+            running.outbox.look(turn.budget.looked())?;
             if running.outbox.advance()? {
                 turn.budget.spend(0);
                 holding = running.outbox.holding();
@@ -289,6 +170,7 @@ impl<O: Operator> OperatorLogic<O> {
         match next {
             Next::Passed(watermark) => {
                 self.due.push_back(Mark::Watermark(watermark));
+                self.due.extend(self.behind.take());
                 return Ok(None);
             }
             Next::Ended { dropped } => {
@@ -311,6 +193,11 @@ impl<O: Operator> OperatorLogic<O> {
             None if fired => {}
             None => {
                 running.timers.send();
+                let due = running.outbox.next_look();
+                if running.alarm.rings(due, turn.budget.clock(), turn.cx) {
+                    turn.budget.spend(0);
+                    return Ok(None);
+                }
                 return Ok(running.timers.rest(turn.cx.waker()).then_some(After::Input));
             }
         }
@@ -338,20 +225,8 @@ where
 
     fn open(&mut self, _: &mut Turn<'_, '_>) -> Poll<Result<(), Failure>> {
         let Some(of) = self.of.take() else { return Poll::Ready(Ok(())) };
-        let mut operator = (of.make)(&of.info);
-        let opened = operator.open(&of.info);
-        let outbox = (of.wire)();
-        let batch_records = outbox.batch_records(of.batch_records);
-        self.running = Some(Running {
-            operator: Some(operator),
-            effects: Effects::new(outbox.side_buffers(), batch_records),
-            outbox,
-            timers: TaskTimers::new(of.timers),
-            more: false,
-            batch: Vec::new(),
-            batch_records,
-            piece: Piece::at_most(PIECE),
-        });
+        let (running, opened) = Running::open(of);
+        self.running = Some(running);
         Poll::Ready(opened)
     }
 
