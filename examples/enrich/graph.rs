@@ -1,12 +1,11 @@
 //! The graph: flights in, a stage of calls, flights with their planes and airports out.
 
 use std::fmt;
-use std::path::Path;
 use std::time::Duration;
 
-use examples::data;
+use examples::{data, rows};
 use millstream::prelude::*;
-use millstream::{Clock, Collected, Record, SystemClock, call_id};
+use millstream::{Clock, Collected, SystemClock, call_id};
 
 use crate::arguments::Arguments;
 use crate::rows::{Airport, Enriched, Flight, Plane, Shown};
@@ -64,14 +63,6 @@ impl Services {
         let airport = self.airports.get(&flight.dest, request).await;
         Enriched { flight, plane, airport }
     }
-}
-
-/// All rows of a file.
-async fn rows<T: Record>(path: &Path) -> Result<Vec<T>, Box<dyn std::error::Error>> {
-    let flow = Dataflow::new("rows");
-    let rows = flow.source("file", Csv::open(path).null("NA")).collect("rows");
-    flow.start(Settings::new()).await?.finished().await?;
-    Ok(rows.take())
 }
 
 /// The flow of this mode. What the report needs of each flight comes with it.

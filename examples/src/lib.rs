@@ -2,12 +2,28 @@
 
 pub mod progress;
 
+use std::error::Error;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+
+use millstream::Record;
+use millstream::prelude::*;
 
 /// A file of the data, which lies beside the examples' source wherever a program is started.
 pub fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(name)
+}
+
+/// All rows of a CSV file, read by a job of its own.
+///
+/// # Errors
+///
+/// When the file cannot be read, or a row is none.
+pub async fn rows<T: Record>(path: &Path) -> Result<Vec<T>, Box<dyn Error>> {
+    let flow = Dataflow::new("rows");
+    let rows = flow.source("file", Csv::open(path).null("NA")).collect("rows");
+    flow.start(Settings::from_env()?).await?.finished().await?;
+    Ok(rows.take())
 }
 
 /// Writes to standard output; that a reader has seen enough is no error.
