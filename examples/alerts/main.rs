@@ -1,5 +1,5 @@
-//! Something that has not happened: flights that have left New York and have not landed half an hour
-//! after they should have.
+//! Something that has not happened: flights that have left New York and have not landed half an
+//! hour after they should have.
 //!
 //! Departures and arrivals are two streams, each in its own order. They meet by flight; a departure
 //! sets a timer at the scheduled arrival plus thirty minutes, the arrival deletes it, and a timer

@@ -82,3 +82,8 @@ struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/book/calls.md")]
 struct Calls;
+
+/// The program of the book's page about time.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/book/time.md")]
+struct Time;

@@ -21,12 +21,12 @@ use crate::{Restored, Snapshot, Timer, TimerDomain};
 /// # Examples
 ///
 /// ```
-/// use millstream_core::{KeyGroups, KeyHash, Timestamp};
+/// use millstream_core::{Failure, KeyGroups, KeyHash, Timestamp};
 /// use millstream_operators::timers::{TimerHeap, TimerQueue};
 /// use millstream_operators::{Timer, TimerDomain};
 ///
 /// let mut heap = TimerHeap::new(KeyGroups::default_for(1));
-/// let timer = |millis, key: &str| -> Result<_, Box<dyn std::error::Error>> {
+/// let timer = |millis, key: &str| -> Result<_, Failure> {
 ///     let (time, hash) = (Timestamp::from_millis(millis)?, KeyHash::of(key)?);
 ///     Ok(Timer { time, domain: TimerDomain::Event, hash, payload: key.to_owned() })
 /// };
@@ -37,7 +37,7 @@ use crate::{Restored, Snapshot, Timer, TimerDomain};
 /// let mut due = Vec::new();
 /// heap.take_due(TimerDomain::Event, Timestamp::from_millis(15)?, 100, &mut due)?;
 /// assert_eq!(due, [timer(10, "stream")?]);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # Ok::<(), Failure>(())
 /// ```
 #[derive(Debug)]
 pub struct TimerHeap<P> {
