@@ -6,6 +6,7 @@ mod chains;
 mod clock;
 mod completer;
 mod desk;
+mod drops;
 mod faults;
 mod functions;
 mod orders;
