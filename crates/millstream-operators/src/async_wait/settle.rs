@@ -39,7 +39,7 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
         }
         let call = self.queue.take_next(place)?;
         self.over(place);
-        self.weight -= call.weight;
+        self.weight -= call.weight as u128;
         self.seen.completed += 1;
         Some(call.at)
     }

@@ -51,8 +51,8 @@ pub struct AsyncWait<I, R> {
     pub(super) again: VecDeque<Ticket>,
     /// What has come and found no room, in order. Everything here stands in front of new input.
     pub(super) parked: VecDeque<Parked<I>>,
-    /// What the records in the queue weigh together.
-    pub(super) weight: usize,
+    /// What the records in the queue weigh together, which may be more than one of them can.
+    pub(super) weight: u128,
     pub(super) ended: bool,
     /// The newest watermark that has come.
     pub(super) watermark: Option<Timestamp>,
@@ -150,7 +150,7 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
     #[inline]
     fn carries(&self, input: &I, handlers: &impl Handlers<I, R>) -> bool {
         let Some(most) = self.limits.weight else { return true };
-        self.weight == 0 || self.weight.saturating_add(handlers.weight(input)) <= most
+        self.weight == 0 || self.weight + handlers.weight(input) as u128 <= most as u128
     }
 
     /// Takes a record that [finds room](Self::takes). Gives back the call that is to be made for
@@ -189,7 +189,7 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
     #[inline]
     fn weigh(&mut self, input: &I, handlers: &impl Handlers<I, R>) -> usize {
         let weight = if self.limits.weight.is_some() { handlers.weight(input) } else { 0 };
-        self.weight += weight;
+        self.weight += weight as u128;
         weight
     }
 
@@ -309,7 +309,7 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
             match self.queue.pop()? {
                 Popped::Mark(mark) => return Some(Out::Mark(mark)),
                 Popped::Record(mut call, outcome) => {
-                    self.weight -= call.weight;
+                    self.weight -= call.weight as u128;
                     match (outcome, call.input.take()) {
                         (Settled::Results(results), input) => {
                             self.seen.completed += 1;
