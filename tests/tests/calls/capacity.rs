@@ -296,7 +296,7 @@ fn the_greatest_of_all_settings_is_as_good_as_none() {
             };
             let flow = Dataflow::new("calls");
             let call = async |n: u64| {
-                if n % 3 == 0 {
+                if n.is_multiple_of(3) {
                     tokio::task::yield_now().await;
                 }
                 if n == 5 { Err(Failure::new("no")) } else { Ok(n * 10) }

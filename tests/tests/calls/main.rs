@@ -12,3 +12,4 @@ mod functions;
 mod orders;
 mod policies;
 mod random;
+mod shapes;
