@@ -89,11 +89,11 @@ impl<P> Unemitted<'_, P> {
     }
 }
 
-/// What one record is while it is in the queue.
+/// What one record is while it is in the queue; its result is dropped first.
 #[derive(Debug)]
 struct Entry<P, R> {
-    payload: P,
     result: Option<R>,
+    payload: P,
     number: u64,
     segment: u64,
     /// The one behind it: among those that may go of its segment, if it may; else in order.

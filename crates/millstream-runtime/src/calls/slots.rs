@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use millstream_operators::async_wait::{Admission, grow};
+use millstream_operators::holding;
 
 use super::current::in_call;
 use super::woken::{CallWaker, InTurn, Woken};
@@ -74,9 +75,9 @@ impl<F: Future> Slot<F> {
                     future.set(Some(create()));
                 }
                 let future_in_place = future.as_mut().as_pin_mut()?;
-                let polled = future_in_place.poll(&mut Context::from_waker(waker));
+                let mut polled = future_in_place.poll(&mut Context::from_waker(waker));
                 if polled.is_ready() {
-                    future.set(None);
+                    (polled, ()) = holding(polled, |_| future.set(None));
                 }
                 Some(polled)
             })
