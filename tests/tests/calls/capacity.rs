@@ -295,7 +295,6 @@ fn the_greatest_of_all_settings_is_as_good_as_none() {
                     .weight(usize::MAX, |_: &u64| usize::MAX)
                     .timeout(Duration::MAX)
                     .retry(retry.clone().max_retries(u32::MAX))
-                    .per_key(usize::MAX)
             };
             let flow = Dataflow::new("calls");
             let call = async |n: u64| {
@@ -310,8 +309,9 @@ fn the_greatest_of_all_settings_is_as_good_as_none() {
             let [one, two] = flow.source("numbers", Items::from(0..6_u64)).fork();
             let ordered = one.async_wait("ordered", ended(AsyncWait::ordered()), call);
             let ordered = ordered.collect("out");
+            let by_key = AsyncWait::key_ordered().per_key(usize::MAX);
             let keyed = two.key_by(|n| n % 2);
-            let keyed = keyed.async_wait("keyed", ended(AsyncWait::key_ordered()), call);
+            let keyed = keyed.async_wait("keyed", ended(by_key), call);
             let keyed = keyed.collect("keyed out");
             let clock: Arc<dyn Clock> = match simulated {
                 true => Arc::new(SimulatedClock::new()),

@@ -19,15 +19,14 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
     /// The call that is out for the record in this place, and which of the record's calls it is.
     #[inline]
     pub fn call_at(&self, place: usize) -> Option<(Ticket, u32)> {
-        let ticket = self.queue.pending_at(place)?;
-        let call = self.queue.pending(ticket)?;
+        let (ticket, call) = self.queue.pending_at(place)?;
         call.out.then_some((ticket, call.attempt))
     }
 
     /// The record in this place, if it has no outcome.
     #[inline]
     pub fn record_at(&self, place: usize) -> Option<Admission> {
-        Some(self.queue.pending(self.queue.pending_at(place)?)?.admission)
+        Some(self.queue.pending_at(place)?.1.admission)
     }
 
     /// Whether the answer of the call in this place may go out at once, as one that
@@ -37,11 +36,11 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
         if self.limits.retry.is_some() {
             return None;
         }
-        let call = self.queue.take_next(place)?;
+        let (at, weight) = self.queue.take_next(place, |call| (call.at, call.weight))?;
         self.over(place);
-        self.weight -= call.weight as u128;
+        self.weight -= weight as u128;
         self.seen.completed += 1;
-        Some(call.at)
+        Some(at)
     }
 
     /// A call has answered. Ignored if another outcome of the record counts already, or if this was

@@ -1,6 +1,7 @@
 //! What a task of calls is without its futures: who is admitted, called again, given up, sent on.
 
 use std::collections::VecDeque;
+use std::mem::needs_drop;
 use std::sync::Arc;
 use std::thread::panicking;
 use std::time::Duration;
@@ -91,7 +92,7 @@ pub(super) struct Call<I> {
 impl<I> Drop for Call<I> {
     /// A result that panics when it is dropped is followed by its input, which may panic as well.
     fn drop(&mut self) {
-        if panicking() {
+        if needs_drop::<I>() && panicking() {
             let_go(self.input.take());
         }
     }
@@ -232,7 +233,8 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
     }
 
     /// A record enters the queue whose first call has been made.
-    #[inline]
+    // What is passed here is not to be written to memory and read back at once.
+    #[inline(always)]
     pub fn enter(&mut self, admission: Admission, at: Stamped<()>, kept: Kept<I>) -> Ticket {
         let Kept { input, weight } = kept;
         let call = Call { admission, input, at, attempt: 1, out: true, weight };

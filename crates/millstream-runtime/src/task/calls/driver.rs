@@ -119,7 +119,8 @@ impl<C: Caller> Driver<C> {
     }
 
     /// Files what the call in this place has given, if it has.
-    #[inline]
+    // What is passed here is not to be written to memory and read back at once.
+    #[inline(always)]
     fn file(
         &mut self,
         place: usize,
