@@ -1,14 +1,18 @@
 //! Any number of a user's values may panic when they are dropped, and so may what a panic carries:
 //! the process lives, each value is dropped once, and the job ends as if they had not.
 
+use std::hash::{Hash, Hasher};
 use std::panic::panic_any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use millstream::prelude::*;
-use millstream::{JobState, Read, ReadContext, Reader, Sink, Source, TaskContext, Writer};
+use millstream::{
+    Collected, JobState, Read, ReadContext, Reader, Sink, Source, TaskContext, Writer,
+};
 use millstream_testkit::{SimulatedClock, run};
-use serde::{Deserialize, Serialize};
+use serde::ser::Error as _;
+use serde::{Deserialize, Serialize, Serializer};
 
 const RECORDS: u64 = 20;
 const AT: u64 = 5;
@@ -136,6 +140,94 @@ fn what_stands_behind_a_step_that_panics_is_dropped_one_by_one() {
         assert_blames(&outcome, "numbers", "a panic");
         assert_eq!(out.take(), before());
         assert_eq!((tally.made(), tally.dropped()), (RECORDS, RECORDS - AT - 1));
+    }
+}
+
+/// Leaves a bomb as it is, and panics if it is that of record `AT`.
+fn look(bomb: &Bomb) {
+    assert!(bomb.n != AT, "a panic");
+}
+
+/// A key that is a bomb as well, and refuses to be serialised for record `AT`: by a panic or by an
+/// error.
+#[derive(Clone, Deserialize)]
+struct BombKey {
+    bomb: Bomb,
+    panics: bool,
+}
+
+impl Serialize for BombKey {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self.bomb.n {
+            AT if self.panics => panic!("a panic"),
+            AT => Err(S::Error::custom("an error")),
+            n => n.serialize(to),
+        }
+    }
+}
+
+impl PartialEq for BombKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.bomb.n == other.bomb.n
+    }
+}
+
+impl Eq for BombKey {}
+
+impl Hash for BombKey {
+    fn hash<H: Hasher>(&self, to: &mut H) {
+        self.bomb.n.hash(to);
+    }
+}
+
+#[test]
+fn a_record_that_is_looked_at_is_dropped_behind_the_panic() {
+    let looks: [fn(&Dataflow, &Tally) -> Collected<u64>; 3] = [
+        |flow, tally| {
+            let looked = bombs(flow, tally).filter(|bomb| {
+                look(bomb);
+                true
+            });
+            looked.map(Bomb::defuse).collect("out")
+        },
+        |flow, tally| bombs(flow, tally).inspect(look).map(Bomb::defuse).collect("out"),
+        |flow, tally| {
+            let keyed = bombs(flow, tally).key_by(|bomb| {
+                look(bomb);
+                bomb.n
+            });
+            keyed.map_with_state("keep", |_, (): &mut (), bomb| bomb.defuse()).collect("out")
+        },
+    ];
+    for look in looks {
+        let tally = Tally::default();
+        let (out, outcome) = ends(|flow| look(flow, &tally));
+        assert_blames(&outcome, "numbers", "a panic");
+        assert_eq!(out.take(), before());
+        assert_eq!((tally.made(), tally.dropped()), (RECORDS, RECORDS - AT));
+    }
+}
+
+/// Both are the user's, and both panic.
+#[test]
+fn a_key_that_cannot_be_hashed_and_its_record_are_dropped_one_by_one() {
+    for panics in [true, false] {
+        let (tally, keys) = (Tally::default(), Tally::default());
+        let theirs = keys.clone();
+        let (out, outcome) = ends(|flow| {
+            let keyed = bombs(flow, &tally).key_by(move |bomb| match bomb.n {
+                AT => BombKey { bomb: theirs.bomb(AT), panics },
+                n => BombKey { bomb: Bomb { n, tally: None }, panics },
+            });
+            keyed.map_with_state("keep", |_, (): &mut (), bomb| bomb.defuse()).collect("out")
+        });
+        match panics {
+            true => assert_blames(&outcome, "numbers", "a panic"),
+            false => assert!(outcome.unwrap_err().to_string().contains("an error")),
+        }
+        assert_eq!(out.take(), before());
+        assert_eq!((tally.made(), tally.dropped()), (RECORDS, RECORDS - AT));
+        assert_eq!((keys.made(), keys.dropped()), (1, 1));
     }
 }
 

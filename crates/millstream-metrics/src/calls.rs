@@ -65,6 +65,13 @@ impl CallMetrics {
         self.oldest.store(began.map_or(NONE, Moment::nanos), Relaxed);
     }
 
+    /// Nothing is out or waits, also of what was given up.
+    pub fn set_none_out(&self) {
+        self.in_flight.set(0);
+        self.queued.set(0);
+        self.set_oldest(None);
+    }
+
     /// The numbers as they are now.
     pub fn numbers(&self, now: Moment) -> CallNumbers {
         let oldest = Some(self.oldest.load(Relaxed)).filter(|began| *began != NONE);

@@ -76,8 +76,13 @@ impl TaskMetrics {
         self.state.get()
     }
 
-    /// The task has come to this place in its life.
+    /// The task has come to this place in its life. Of one that is over no call is out.
     pub fn set_state(&self, state: TaskState) {
+        if state.is_over()
+            && let Some(calls) = self.calls.get()
+        {
+            calls.set_none_out();
+        }
         self.state.set(state);
     }
 

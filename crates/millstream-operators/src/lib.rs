@@ -26,7 +26,7 @@ pub use effects::Effects;
 pub use lanes::{Lane, Lanes, LanesError, Serve};
 pub use operator::{Either, Operator};
 pub use progress::{Aligned, Alignment, Frontier, Progress};
-pub use records::{Records, drained, drop_all, let_go, let_go_all};
+pub use records::{Records, drained, drop_all, holding, let_go, let_go_all};
 pub use side::{SideBuffer, SideBuffers, SideOutput};
 pub use snapshot::{Piece, Restored, Snapshot, SnapshotError};
 pub use step::{Chain, Collect, Step};

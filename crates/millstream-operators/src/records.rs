@@ -75,6 +75,23 @@ pub fn let_go<T>(value: T) {
     }
 }
 
+/// Runs the user's code while a user's value is held. If the code panics the value is dropped
+/// behind its panic and not while it unwinds, where a second one would end the process.
+#[inline]
+pub fn holding<T, R>(held: T, work: impl FnOnce(&T) -> R) -> (T, R) {
+    if !needs_drop::<T>() {
+        let done = work(&held);
+        return (held, done);
+    }
+    match catch_unwind(AssertUnwindSafe(|| work(&held))) {
+        Ok(done) => (held, done),
+        Err(payload) => {
+            let_go(held);
+            resume_unwind(payload)
+        }
+    }
+}
+
 /// Empties a vector of users' values, of which any number may panic when it is dropped: dropped
 /// together, a second one would end the process while the first unwinds.
 pub fn let_go_all<T>(values: &mut Vec<T>) {
@@ -183,6 +200,18 @@ mod tests {
         std::mem::forget(first);
         assert!(values.is_empty());
         assert_eq!(*dropped.lock().unwrap(), [0, 1, 2, 3, 4, 5]);
+    }
+
+    #[test]
+    fn a_value_that_is_held_is_dropped_behind_the_panic() {
+        let dropped = Dropped::default();
+        let (held, even) = holding(Noted(2, dropped.clone()), |noted| noted.0 % 2 == 0);
+        assert_eq!((held.0, even, dropped.lock().unwrap().len()), (2, true, 0));
+        let held = Noted(1, dropped.clone());
+        let work = AssertUnwindSafe(|| drop(holding(held, |_| panic_any("the first"))));
+        let told = catch_unwind(work);
+        assert_eq!(told.unwrap_err().downcast_ref(), Some(&"the first"));
+        assert_eq!(*dropped.lock().unwrap(), [1]);
     }
 
     #[test]

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use millstream::prelude::*;
-use millstream_testkit::{ManualClock, run};
+use millstream::{Clock, SystemClock};
+use millstream_testkit::{ManualClock, SimulatedClock, run, run_on_threads};
 use serde::{Deserialize, Serialize};
 
 use crate::desk::{Bed, Desk, Feed, came, idle, ms, start};
@@ -280,4 +282,45 @@ fn what_cannot_be_meant_is_refused_at_the_start_and_each_is_told() {
         assert_eq!(told, expected);
         assert!(out.is_empty());
     });
+}
+
+/// Whatever the numbers are: they are limits that are never reached.
+#[test]
+fn the_greatest_of_all_settings_is_as_good_as_none() {
+    for simulated in [true, false] {
+        let body = async move {
+            let retry = Retry::exponential(Duration::MAX).factor(f64::MAX).jitter(1.0, 7);
+            let all = |wait: AsyncWait<u64, u64>| {
+                wait.capacity(usize::MAX)
+                    .weight(usize::MAX, |_: &u64| usize::MAX)
+                    .timeout(Duration::MAX)
+                    .retry(retry.clone().max_retries(u32::MAX))
+            };
+            let flow = Dataflow::new("calls");
+            let call = async |n: u64| {
+                if n.is_multiple_of(3) {
+                    tokio::task::yield_now().await;
+                }
+                if n == 5 { Err(Failure::new("no")) } else { Ok(n * 10) }
+            };
+            let ended = |wait: AsyncWait<u64, u64>| {
+                all(wait).on_error(OnFailure::fallback(|n: &u64| n + 1_000))
+            };
+            let [one, two] = flow.source("numbers", Items::from(0..6_u64)).fork();
+            let ordered = one.async_wait("ordered", ended(AsyncWait::ordered()), call);
+            let ordered = ordered.collect("out");
+            let by_key = AsyncWait::key_ordered().per_key(usize::MAX);
+            let keyed = two.key_by(|n| n % 2);
+            let keyed = keyed.async_wait("keyed", ended(by_key), call);
+            let keyed = keyed.collect("keyed out");
+            let clock: Arc<dyn Clock> = match simulated {
+                true => Arc::new(SimulatedClock::new()),
+                false => Arc::new(SystemClock::new()),
+            };
+            flow.start(Settings::new().clock(clock)).await.unwrap().finished().await.unwrap();
+            let expected = [0, 10, 20, 30, 40, 1_005];
+            assert_eq!((ordered.take(), keyed.take()), (expected.into(), expected.into()));
+        };
+        if simulated { run(body) } else { run_on_threads(body) }
+    }
 }

@@ -238,6 +238,41 @@ fn a_job_that_fails_drops_the_calls_that_are_out_and_has_delivered_what_was_befo
     });
 }
 
+/// However it ends: by a cancel, by a call that fails, or by a predicate that panics.
+#[test]
+fn of_a_task_that_is_over_no_call_counts_as_out() {
+    for ends in ["cancel", "fail", "panic"] {
+        run(async {
+            let desk = Desk::new();
+            let theirs = desk.clone();
+            let wait = AsyncWait::ordered().retry(Retry::fixed(ms(100)).max_retries(1));
+            let wait = wait.retry_on_error(|failure| match &*failure.to_string() {
+                "panic" => panic!("no"),
+                failure => failure == "again",
+            });
+            let bed = Bed::calling(wait, desk.clone(), move |n| theirs.call(n)).await;
+            bed.comes(0..5).await;
+            bed.answers(1).await;
+            desk.fail(2, "again");
+            idle().await;
+            let calls_now = || {
+                let numbers = bed.job.status().numbers;
+                let mut tasks = numbers.tasks.into_iter().filter_map(|task| task.numbers.calls);
+                let calls = tasks.next().unwrap();
+                (calls.attempts, calls.queued, calls.in_flight, calls.oldest_ns)
+            };
+            bed.clock.advance(ms(50));
+            assert_eq!(calls_now(), (5, 5, 4, Some(50_000_000)));
+            match ends {
+                "cancel" => bed.job.cancel().await.unwrap(),
+                _ => desk.fail(3, ends),
+            }
+            bed.job.finished().await.unwrap_err();
+            assert_eq!(calls_now(), (5, 0, 0, None), "{ends}");
+        });
+    }
+}
+
 /// The job does not wait for calls when another of its tasks has failed.
 #[test]
 fn what_calls_have_given_at_once_in_front_of_one_that_fails_has_been_delivered() {

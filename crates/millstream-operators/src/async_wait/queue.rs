@@ -13,8 +13,7 @@
 //!
 //! Records lie in numbered places that are used again; what waits for each other, and what has come
 //! to a segment, are lists through these places. So every operation takes constant time, and a
-//! queue that has once been full allocates nothing. A result that can go out as soon as it comes
-//! need not be put down at all: see [`take_next`](Queue::take_next).
+//! queue that has once been full allocates nothing.
 
 use std::collections::VecDeque;
 
@@ -89,11 +88,11 @@ impl<P> Unemitted<'_, P> {
     }
 }
 
-/// What one record is while it is in the queue.
+/// What one record is while it is in the queue; its result is dropped first.
 #[derive(Debug)]
 struct Entry<P, R> {
-    payload: P,
     result: Option<R>,
+    payload: P,
     number: u64,
     segment: u64,
     /// The one behind it: among those that may go of its segment, if it may; else in order.
@@ -207,7 +206,8 @@ impl<P, R> Queue<P, R> {
     /// may begin; if not, [`next_begin`](Self::next_begin) will say so.
     ///
     /// In key order `key` says which records are kept in order; those without one are, too.
-    #[inline]
+    // What is passed here is not to be written to memory and read back at once.
+    #[inline(always)]
     pub fn admit(&mut self, payload: P, key: Option<KeyHash>) -> (Ticket, bool) {
         let segment = self.segments.join();
         let number = self.number();
@@ -260,10 +260,10 @@ impl<P, R> Queue<P, R> {
         Ok(())
     }
 
-    /// Takes out the record in the place of this number if its result would go out next. That
-    /// saves putting the result down and looking for it again.
+    /// Lets the record in the place of this number go if its result would go out next; gives what
+    /// `seen` makes of it. That saves putting the result down and looking for it again.
     #[inline]
-    pub fn take_next(&mut self, index: usize) -> Option<P> {
+    pub fn take_next<T>(&mut self, index: usize, seen: impl FnOnce(&P) -> T) -> Option<T> {
         let index = u32::try_from(index).ok()?;
         let segment = self.segments.flowing()?;
         let entry = self.entries.get(index)?;
@@ -275,9 +275,9 @@ impl<P, R> Queue<P, R> {
         if !may_go || entry.segment != segment || entry.result.is_some() {
             return None;
         }
-        self.segments.come(segment);
+        let (next, seen) = (entry.next, seen(&entry.payload));
+        self.segments.flows();
         self.records -= 1;
-        let next = entry.next;
         match &mut self.waiting {
             Waiting::Nothing => {}
             Waiting::Others(line) => {
@@ -286,7 +286,8 @@ impl<P, R> Queue<P, R> {
             }
             Waiting::Key(_) => self.release_of_key(index, true),
         }
-        Some(self.entries.remove(index)?.payload)
+        self.entries.clear(index);
+        Some(seen)
     }
 
     /// Results that have come, and now those of all before them, come to their segments.
@@ -351,8 +352,7 @@ impl<P, R> Queue<P, R> {
     /// What is kept of a record that has no result yet.
     #[inline]
     pub fn pending(&self, ticket: Ticket) -> Option<&P> {
-        let entry = self.entries.current(ticket.index, ticket.generation)?;
-        entry.result.is_none().then_some(&entry.payload)
+        self.pending_at(ticket.index()).filter(|(it, _)| *it == ticket).map(|(_, payload)| payload)
     }
 
     /// As [`pending`](Self::pending), to change.
@@ -364,10 +364,10 @@ impl<P, R> Queue<P, R> {
 
     /// The record in the place of this number, if it has no result yet.
     #[inline]
-    pub fn pending_at(&self, index: usize) -> Option<Ticket> {
+    pub fn pending_at(&self, index: usize) -> Option<(Ticket, &P)> {
         let index = u32::try_from(index).ok()?;
-        let ticket = Ticket { index, generation: self.entries.generation(index) };
-        self.pending(ticket).map(|_| ticket)
+        let (generation, entry) = self.entries.at(index)?;
+        entry.result.is_none().then_some((Ticket { index, generation }, &entry.payload))
     }
 
     /// Everything that has not gone out, in the order of the input.

@@ -34,7 +34,7 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
     ///
     /// When inputs are not kept.
     pub fn freeze(&mut self, handlers: &impl Handlers<I, R>) -> Result<(), Failure> {
-        let elements = (0..).zip(self.elements()?);
+        let elements = self.elements()?.into_elements();
         self.state.frozen.clear();
         if matches!(self.limits.order, Order::KeyOrdered { .. }) {
             self.freeze_by_group(elements, handlers);
@@ -79,31 +79,35 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
     }
 
     /// What has not gone out, in the order of the input.
-    fn elements(&self) -> Result<Vec<StoredElement<I>>, Failure> {
-        let mut elements = Vec::new();
+    fn elements(&self) -> Result<Stored<I>, Failure> {
+        let mut stored = self.stored(Vec::new());
         for unemitted in self.queue.unemitted() {
             match unemitted {
                 Unemitted::Record(_, call) => {
                     let Some(input) = call.input.clone() else {
                         return Err(Failure::new("a snapshot is asked for, and no input is kept"));
                     };
-                    elements.push(StoredElement::Record(call.admission, call.at.with(input)));
+                    stored.push(StoredElement::Record(call.admission, call.at.with(input)));
                 }
                 Unemitted::Mark(_, Mark::Watermark(watermark)) => {
-                    elements.push(StoredElement::Watermark(watermark));
+                    stored.push(StoredElement::Watermark(watermark));
                 }
                 // Whether a channel is idle is found out anew.
                 Unemitted::Mark(..) => {}
             }
         }
-        elements.extend(self.parked.iter().filter_map(|parked| match parked {
-            Parked::Record(admission, record) => {
-                Some(StoredElement::Record(*admission, record.clone()))
+        for parked in &self.parked {
+            match parked {
+                Parked::Record(admission, record) => {
+                    stored.push(StoredElement::Record(*admission, record.clone()));
+                }
+                Parked::Mark(Mark::Watermark(watermark)) => {
+                    stored.push(StoredElement::Watermark(*watermark));
+                }
+                Parked::Mark(_) => {}
             }
-            Parked::Mark(Mark::Watermark(watermark)) => Some(StoredElement::Watermark(*watermark)),
-            Parked::Mark(_) => None,
-        }));
-        Ok(elements)
+        }
+        Ok(stored)
     }
 
     /// Puts at most so many pieces of the frozen state into `snapshot`; whether that was all.
@@ -147,7 +151,8 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
         self.watermark = watermark;
         let by_place = |piece: Stored<I>| {
             let subtask = piece.subtask;
-            piece.elements.into_iter().map(move |(place, element)| ((subtask, place), element))
+            let elements = piece.into_elements();
+            elements.map(move |(place, element)| ((subtask, place), element))
         };
         let mut elements: Vec<_> = pieces.into_iter().flat_map(by_place).collect();
         elements.sort_by_key(|(place, _)| *place);

@@ -75,6 +75,14 @@ impl Segments {
         }
     }
 
+    /// A result goes out of the segment that is [flowing](Self::flowing).
+    #[inline]
+    pub(super) fn flows(&mut self) {
+        if let Some(Segment::Records { open, .. }) = self.row.front_mut() {
+            *open -= 1;
+        }
+    }
+
     /// Whether something may go.
     pub(super) fn has_next(&self) -> bool {
         // Segments of records that have all gone out may stand in front.

@@ -7,6 +7,7 @@ use super::policy::Handlers;
 use super::queue::Ticket;
 use super::stored::Admission;
 use super::wait::AsyncWait;
+use crate::{holding, let_go};
 
 impl<I: Record + Clone, R> AsyncWait<I, R> {
     /// The call that was started has not answered at once: its time counts from the next
@@ -18,15 +19,14 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
     /// The call that is out for the record in this place, and which of the record's calls it is.
     #[inline]
     pub fn call_at(&self, place: usize) -> Option<(Ticket, u32)> {
-        let ticket = self.queue.pending_at(place)?;
-        let call = self.queue.pending(ticket)?;
+        let (ticket, call) = self.queue.pending_at(place)?;
         call.out.then_some((ticket, call.attempt))
     }
 
     /// The record in this place, if it has no outcome.
     #[inline]
     pub fn record_at(&self, place: usize) -> Option<Admission> {
-        Some(self.queue.pending(self.queue.pending_at(place)?)?.admission)
+        Some(self.queue.pending_at(place)?.1.admission)
     }
 
     /// Whether the answer of the call in this place may go out at once, as one that
@@ -36,11 +36,11 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
         if self.limits.retry.is_some() {
             return None;
         }
-        let call = self.queue.take_next(place)?;
+        let (at, weight) = self.queue.take_next(place, |call| (call.at, call.weight))?;
         self.over(place);
-        self.weight -= call.weight;
+        self.weight -= weight as u128;
         self.seen.completed += 1;
-        Some(call.at)
+        Some(at)
     }
 
     /// A call has answered. Ignored if another outcome of the record counts already, or if this was
@@ -63,30 +63,43 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
         call.out = false;
         let record = call.admission.number;
         let retry = self.limits.retry.as_ref().filter(|it| !self.ended && it.allows(attempt));
-        let again = retry.is_some()
-            && match &answer {
-                Answer::Results(results) => handlers.retries_results(results),
-                Answer::Failed(failure) => handlers.retries_error(failure),
-                Answer::Panicked(failure) => handlers.retries_panic(failure),
-            };
+        let (answer, again) = holding(answer, |answer| {
+            retry.is_some()
+                && match answer {
+                    Answer::Results(results) => handlers.retries_results(results),
+                    Answer::Failed(failure) => handlers.retries_error(failure),
+                    Answer::Panicked(failure) => handlers.retries_panic(failure),
+                }
+        });
         if let Some(retry) = retry.filter(|_| again) {
             let delay = retry.delay(attempt, record);
             self.runs.begin(ticket.index());
             self.undated.push((ticket, delay));
             return Ok(());
         }
-        let (cause, failure) = match answer {
+        let (cause, failure): (fn(String) -> Cause, _) = match answer {
             Answer::Results(results) => {
                 self.settle(ticket, Settled::Results(results));
                 return Ok(());
             }
-            Answer::Failed(failure) => (Cause::Error(failure.to_string()), failure),
-            Answer::Panicked(failure) => (Cause::Panic(failure.to_string()), failure),
+            Answer::Failed(failure) => (Cause::Error, failure),
+            Answer::Panicked(failure) => (Cause::Panic, failure),
         };
         self.seen.failures += 1;
         let input = self.queue.pending(ticket).and_then(|call| call.input.as_ref());
-        let (has_input, verdict) = (input.is_some(), handlers.on_error(input, &failure)?);
-        self.close(ticket, settled(verdict, has_input, cause, attempt), Some(failure))
+        let (failure, (cause, verdict)) = holding(failure, |failure| {
+            (cause(failure.to_string()), handlers.on_error(input, failure))
+        });
+        match verdict {
+            Ok(verdict) => {
+                let decided = settled(verdict, input.is_some(), cause, attempt);
+                self.close(ticket, decided, Some(failure))
+            }
+            Err(handlers) => {
+                let_go(failure);
+                Err(handlers)
+            }
+        }
     }
 
     /// What was decided about a record that has failed for good: its outcome, or why the job fails.

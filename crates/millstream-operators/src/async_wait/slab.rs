@@ -51,7 +51,8 @@ impl<T> Slab<T> {
     }
 
     /// Puts a value in a free place; gives its number and its generation.
-    #[inline]
+    // What is passed here is not to be written to memory and read back at once.
+    #[inline(always)]
     pub(super) fn insert(&mut self, value: T) -> (u32, u32) {
         match self.places.get_mut(self.free as usize) {
             Some(place) => {
@@ -88,11 +89,11 @@ impl<T> Slab<T> {
         if place.generation == generation { place.value.as_mut() } else { None }
     }
 
-    /// As [`current_mut`](Self::current_mut), to read.
+    /// What lies there, with its generation.
     #[inline]
-    pub(super) fn current(&self, index: u32, generation: u32) -> Option<&T> {
+    pub(super) fn at(&self, index: u32) -> Option<(u32, &T)> {
         let place = self.places.get(index as usize)?;
-        if place.generation == generation { place.value.as_ref() } else { None }
+        Some((place.generation, place.value.as_ref()?))
     }
 
     /// The generation of a place.
@@ -110,6 +111,16 @@ impl<T> Slab<T> {
         place.next = self.free;
         self.free = index;
         Some(value)
+    }
+
+    /// Drops what lies there; the place is free. Nothing is moved for it.
+    #[inline]
+    pub(super) fn clear(&mut self, index: u32) {
+        let Some(place) = self.places.get_mut(index as usize) else { return };
+        place.generation = place.generation.wrapping_add(1);
+        place.next = self.free;
+        self.free = index;
+        place.value = None;
     }
 
     /// All values, in no order.

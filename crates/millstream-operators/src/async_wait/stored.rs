@@ -1,8 +1,12 @@
 //! What a stage of calls stores of itself: inputs and watermarks in order, never results.
 
+use std::vec::IntoIter;
+
 use serde::{Deserialize, Serialize};
 
 use millstream_core::{Attempt, Stamped, Timestamp};
+
+use crate::drop_all;
 
 /// Which record this is, for the outside: the same before and after a restore from a snapshot that
 /// it is in, and no other's.
@@ -37,4 +41,22 @@ pub(super) struct Stored<I> {
     pub(super) watermark: Option<Timestamp>,
     /// With their places among all that the task stored.
     pub(super) elements: Vec<(u64, StoredElement<I>)>,
+}
+
+impl<I> Stored<I> {
+    /// Stores an element behind the others.
+    pub(super) fn push(&mut self, element: StoredElement<I>) {
+        self.elements.push((self.elements.len() as u64, element));
+    }
+
+    pub(super) fn into_elements(mut self) -> IntoIter<(u64, StoredElement<I>)> {
+        std::mem::take(&mut self.elements).into_iter()
+    }
+}
+
+impl<I> Drop for Stored<I> {
+    /// More than one input may panic.
+    fn drop(&mut self) {
+        drop_all(&mut self.elements);
+    }
 }

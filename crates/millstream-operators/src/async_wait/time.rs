@@ -23,7 +23,7 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
             self.delays.end(place);
             // Else the time-out takes it, in its turn.
             if !self.runs.is_due(place, now) {
-                self.again.extend(self.queue.pending_at(place));
+                self.again.extend(self.queue.pending_at(place).map(|(ticket, _)| ticket));
             }
         }
     }
@@ -31,7 +31,7 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
     /// A record whose time is over at `now`. Whoever runs the calls looks once more whether its
     /// call has answered, and if not says that it has [timed out](Self::timed_out).
     pub fn next_expired(&self, now: Moment) -> Option<Ticket> {
-        self.queue.pending_at(self.runs.due(now)?)
+        self.queue.pending_at(self.runs.due(now)?).map(|(ticket, _)| ticket)
     }
 
     /// No answer has come for a record whose time is over.
@@ -63,7 +63,7 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
         self.ended = true;
         self.again.extend(self.undated.drain(..).map(|(ticket, _)| ticket));
         while let Some(place) = self.delays.take_first() {
-            self.again.extend(self.queue.pending_at(place));
+            self.again.extend(self.queue.pending_at(place).map(|(ticket, _)| ticket));
         }
     }
 }

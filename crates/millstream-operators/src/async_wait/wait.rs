@@ -1,7 +1,9 @@
 //! What a task of calls is without its futures: who is admitted, called again, given up, sent on.
 
 use std::collections::VecDeque;
+use std::mem::needs_drop;
 use std::sync::Arc;
+use std::thread::panicking;
 use std::time::Duration;
 
 use millstream_core::{Attempt, Histogram, KeyGroups, Mark, Record, Stamped, TaskInfo, Timestamp};
@@ -14,6 +16,7 @@ use super::queue::{Order, Popped, Queue, Ticket};
 use super::restore::State;
 use super::seen::Seen;
 use super::stored::Admission;
+use crate::{holding, let_go, let_go_all};
 
 /// A stage of calls, without its futures.
 ///
@@ -49,8 +52,8 @@ pub struct AsyncWait<I, R> {
     pub(super) again: VecDeque<Ticket>,
     /// What has come and found no room, in order. Everything here stands in front of new input.
     pub(super) parked: VecDeque<Parked<I>>,
-    /// What the records in the queue weigh together.
-    pub(super) weight: usize,
+    /// What the records in the queue weigh together, which may be more than one of them can.
+    pub(super) weight: u128,
     pub(super) ended: bool,
     /// The newest watermark that has come.
     pub(super) watermark: Option<Timestamp>,
@@ -73,7 +76,7 @@ pub(super) enum Parked<I> {
     Mark(Mark),
 }
 
-/// What is kept of a record in the queue.
+/// What is kept of a record in the queue, and dropped behind its result: see its `Drop`.
 #[derive(Debug)]
 pub(super) struct Call<I> {
     pub(super) admission: Admission,
@@ -84,6 +87,22 @@ pub(super) struct Call<I> {
     /// A call is out.
     pub(super) out: bool,
     pub(super) weight: usize,
+}
+
+impl<I> Drop for Call<I> {
+    /// A result that panics when it is dropped is followed by its input, which may panic as well.
+    fn drop(&mut self) {
+        if needs_drop::<I>() && panicking() {
+            let_go(self.input.take());
+        }
+    }
+}
+
+impl<I, R> Drop for AsyncWait<I, R> {
+    /// Of the inputs that found no room, more than one may panic.
+    fn drop(&mut self) {
+        let_go_all(&mut Vec::from(std::mem::take(&mut self.parked)));
+    }
 }
 
 impl<I: Record + Clone, R> AsyncWait<I, R> {
@@ -132,7 +151,7 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
     #[inline]
     fn carries(&self, input: &I, handlers: &impl Handlers<I, R>) -> bool {
         let Some(most) = self.limits.weight else { return true };
-        self.weight == 0 || self.weight.saturating_add(handlers.weight(input)) <= most
+        self.weight == 0 || self.weight + handlers.weight(input) as u128 <= most as u128
     }
 
     /// Takes a record that [finds room](Self::takes). Gives back the call that is to be made for
@@ -159,8 +178,9 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
         handlers: &impl Handlers<I, R>,
     ) -> Option<Start<I>> {
         let at = record.with(());
-        let key = handlers.key(&record.value);
-        let weight = self.weigh(&record.value, handlers);
+        let (record, (key, weight)) = holding(record, |record| {
+            (handlers.key(&record.value), self.weigh(&record.value, handlers))
+        });
         let call =
             Call { admission, input: Some(record.value), at, attempt: 0, out: false, weight };
         let (ticket, begins) = self.queue.admit(call, key);
@@ -170,7 +190,7 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
     #[inline]
     fn weigh(&mut self, input: &I, handlers: &impl Handlers<I, R>) -> usize {
         let weight = if self.limits.weight.is_some() { handlers.weight(input) } else { 0 };
-        self.weight += weight;
+        self.weight += weight as u128;
         weight
     }
 
@@ -193,9 +213,9 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
     #[inline]
     pub fn begin(&mut self, input: &I, handlers: &impl Handlers<I, R>) -> (Admission, Kept<I>) {
         self.seen.attempts += 1;
-        let input_kept = if self.keeps { Some(input.clone()) } else { None };
         let weight = self.weigh(input, handlers);
-        (self.admission(), Kept { input: input_kept, weight })
+        let input = if self.keeps { Some(input.clone()) } else { None };
+        (self.admission(), Kept { input, weight })
     }
 
     /// Whether the answer of a call that has [begun](Self::begin) may go out at once: nothing waits
@@ -213,7 +233,8 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
     }
 
     /// A record enters the queue whose first call has been made.
-    #[inline]
+    // What is passed here is not to be written to memory and read back at once.
+    #[inline(always)]
     pub fn enter(&mut self, admission: Admission, at: Stamped<()>, kept: Kept<I>) -> Ticket {
         let Kept { input, weight } = kept;
         let call = Call { admission, input, at, attempt: 1, out: true, weight };
@@ -289,11 +310,12 @@ impl<I: Record + Clone, R> AsyncWait<I, R> {
         loop {
             match self.queue.pop()? {
                 Popped::Mark(mark) => return Some(Out::Mark(mark)),
-                Popped::Record(call, outcome) => {
-                    self.weight -= call.weight;
-                    match (outcome, call.input) {
-                        (Settled::Results(results), _) => {
+                Popped::Record(mut call, outcome) => {
+                    self.weight -= call.weight as u128;
+                    match (outcome, call.input.take()) {
+                        (Settled::Results(results), input) => {
                             self.seen.completed += 1;
+                            let (results, ()) = holding(results, |_| drop(input));
                             return Some(Out::Results(call.at, results));
                         }
                         (Settled::Dead(dead), Some(input)) => {

@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use millstream_core::{Data, Stamped, TaskInfo};
 
 use super::{Chain, Step};
+use crate::holding;
 
 /// Passes on the records whose value the function says yes to.
 pub struct Filter<T, F> {
@@ -36,7 +37,8 @@ where
 
     #[inline]
     fn apply(&mut self, record: Stamped<T>, emit: &mut impl FnMut(Stamped<T>)) {
-        if (self.function)(&record.value) {
+        let (record, passes) = holding(record, |record| (self.function)(&record.value));
+        if passes {
             emit(record);
         }
     }

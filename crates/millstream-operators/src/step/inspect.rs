@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use millstream_core::{Data, Stamped, TaskInfo};
 
 use super::{Chain, Collect, Step};
+use crate::holding;
 
 /// Shows each value to a function and passes it on.
 pub struct Inspect<T, F> {
@@ -36,8 +37,7 @@ where
 
     #[inline]
     fn apply(&mut self, record: Stamped<T>, emit: &mut impl FnMut(Stamped<T>)) {
-        (self.function)(&record.value);
-        emit(record);
+        emit(holding(record, |record| (self.function)(&record.value)).0);
     }
 
     fn apply_each(
@@ -45,7 +45,7 @@ where
         records: impl ExactSizeIterator<Item = Stamped<T>>,
         out: &mut impl Collect<T>,
     ) {
-        out.extend(records.inspect(|record| (self.function)(&record.value)));
+        out.extend(records.map(|record| holding(record, |it| (self.function)(&it.value)).0));
     }
 }
 

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Poll;
 
 use millstream_core::{Data, Failure, Mark, Moment, Stamped};
-use millstream_operators::{SideBuffer, SideBuffers, SideOutput, let_go_all};
+use millstream_operators::{SideBuffer, SideBuffers, SideOutput, drop_all, let_go_all};
 
 use super::branch::{Branch, Outgoing, Split};
 use super::route::all_wait;
@@ -19,6 +19,16 @@ pub(crate) struct Outbox<T> {
     sides: Vec<Box<dyn SideBranch>>,
     /// Event time begins in one of them.
     begins_time: bool,
+}
+
+impl<T> Drop for Outbox<T> {
+    /// What steps have of the user may panic in more than one way out, and behind other values of
+    /// the task.
+    fn drop(&mut self) {
+        let main = self.main.take().map(|main| (Some(main), None));
+        let sides = self.sides.drain(..).map(|side| (None, Some(side)));
+        drop_all(&mut main.into_iter().chain(sides).collect());
+    }
 }
 
 impl<T: Data> Outbox<T> {

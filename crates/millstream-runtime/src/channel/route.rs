@@ -6,7 +6,7 @@ use std::thread;
 
 use millstream_core::{Data, Failure, Key, KeyGroups, KeyHash, Keyed, Mark, Stamped};
 
-use millstream_operators::{Collect, Step, drained, let_go};
+use millstream_operators::{Collect, Step, drained, holding, let_go};
 
 use super::outlet::Outlet;
 
@@ -240,12 +240,14 @@ impl<K: Key, F> ByKey<K, F> {
     where
         F: Fn(&T) -> K,
     {
-        let key = (self.key)(&record.value);
-        match KeyHash::of(&key) {
+        let (record, (key, hash)) =
+            holding(record, |record| holding((self.key)(&record.value), KeyHash::of));
+        match hash {
             Ok(hash) => Ok(record.map(|value| Keyed { hash, key, value })),
             Err(refused) => {
                 let failure = Failure::new(refused).about(&key);
-                let_go((key, record));
+                let_go(key);
+                let_go(record);
                 Err(failure)
             }
         }

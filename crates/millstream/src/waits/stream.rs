@@ -5,6 +5,7 @@ use std::iter::once;
 
 use millstream_core::{Data, Failure, Key, Record, TaskInfo};
 use millstream_operators::async_wait::Order;
+use millstream_operators::holding;
 use millstream_operators::step::Chain;
 use millstream_runtime::{
     Answered, ByKeyOf, Completer, GraphFault, Inlets, Natural, Port, Sides, StageKey,
@@ -99,8 +100,8 @@ macro_rules! calls {
         {
             self.async_wait(name, wait, move |value| {
                 let (completer, answered) = Answered::pair();
-                function(value, completer);
-                answered
+                // It may have its answer when the function panics.
+                holding(answered, |_| function(value, completer)).0
             })
         }
     };

@@ -1,5 +1,7 @@
 //! How many are admitted, what takes a place, and when it is free again.
 
+use std::cell::Cell;
+
 use millstream_core::{Mark, Timestamp};
 
 use super::super::{Limits, Order, Popped, Queue, Room, Unemitted};
@@ -178,6 +180,45 @@ fn a_record_that_is_too_heavy_goes_alone() {
         rig.complete(99, [990]);
         assert_eq!(rig.called(), [3, 99, 1, 2]);
         assert_eq!(rig.sent(), ["30", "990"]);
+    }
+}
+
+/// The most that a record can weigh, twice, is more than the greatest limit.
+#[test]
+fn the_greatest_weights_and_limits_overflow_nothing() {
+    for limits in both(100) {
+        let rules = Rules { weight: |_| usize::MAX, ..Rules::default() };
+        let mut rig = Rig::new(Limits { weight: Some(usize::MAX), ..limits }, rules);
+        rig.feed("1, 2, 3");
+        for n in 1..=3 {
+            assert_eq!((rig.calls.len(), rig.waiting()), (n, 3 - n));
+            rig.complete(n as i64, [10 * n as i64]);
+        }
+        assert_eq!(rig.sent(), ["10", "20", "30"]);
+    }
+}
+
+/// A record is weighed when room is looked for, and once more when it is admitted.
+#[test]
+fn a_weight_that_is_another_the_second_time_is_taken_back_as_it_was() {
+    thread_local! {
+        static ASKED: Cell<usize> = const { Cell::new(0) };
+    }
+    let weight = |_| match ASKED.replace(ASKED.get() + 1) {
+        0 => 1,
+        1 => 0,
+        _ => usize::MAX,
+    };
+    for limits in both(100) {
+        ASKED.set(0);
+        let rules = Rules { weight, ..Rules::default() };
+        let mut rig = Rig::new(Limits { weight: Some(1), ..limits }, rules);
+        rig.feed("1, 2, 3");
+        assert_eq!((rig.called(), rig.waiting()), (vec![1, 2], 1));
+        for n in 1..=3 {
+            rig.complete(n, [10 * n]);
+        }
+        assert_eq!((rig.sent().join(" "), rig.waiting()), ("10 20 30".to_owned(), 0));
     }
 }
 

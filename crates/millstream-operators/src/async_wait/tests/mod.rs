@@ -7,6 +7,7 @@ use super::{Order, Popped, Queue, Room, Ticket, Unemitted};
 mod capacity;
 mod completing;
 mod deadlines;
+mod drops;
 mod end;
 mod keyed;
 mod lives;

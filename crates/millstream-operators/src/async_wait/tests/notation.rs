@@ -61,7 +61,7 @@ pub(super) fn stored(stones: &[Stone]) -> Vec<String> {
     let mut all = Vec::new();
     for (group, bytes) in stones {
         let piece: Stored<i64> = Restored::new(*group, bytes).read().unwrap();
-        all.extend(piece.elements);
+        all.extend(piece.into_elements());
     }
     all.sort_by_key(|(place, _)| *place);
     let texts = all.into_iter().map(|(_, element)| match element {

@@ -303,7 +303,7 @@ impl Pair {
         let mut after = self.model.clone();
         after.resolve(id, self.results + 1);
         let goes = !self.model.stands() && after.next_id() == Some(id);
-        assert_eq!(self.queue.take_next(ticket.index()), goes.then_some(id));
+        assert_eq!(self.queue.take_next(ticket.index(), |id| *id), goes.then_some(id));
         if goes {
             self.results += 1;
             assert_eq!(after.pop(), Some(Popped::Record(id, self.results)));
@@ -371,7 +371,7 @@ impl Pair {
         assert_eq!(unemitted, items.collect::<Vec<_>>());
         for (ticket, id) in self.running.iter().chain(&self.waiting) {
             assert_eq!(queue.pending(*ticket), Some(id));
-            assert_eq!(queue.pending_at(ticket.index()), Some(*ticket));
+            assert_eq!(queue.pending_at(ticket.index()), Some((*ticket, id)));
         }
     }
 

@@ -2,8 +2,8 @@
 
 use millstream_core::{Failure, Mark, Moment, Stamped};
 use millstream_metrics::CallMetrics;
-use millstream_operators::Effects;
 use millstream_operators::async_wait::{Answer, AsyncWait, Out, Start};
+use millstream_operators::{Effects, holding};
 
 use super::events::Events;
 use crate::calls::{Caller, Calls, InTurn, Polled};
@@ -49,12 +49,13 @@ impl<C: Caller> Driver<C> {
             return start.map_or(Ok(()), |start| self.start(start));
         }
         let at = record.with(());
-        let (admission, kept) = wait.begin(&record.value, caller);
+        let (record, (admission, kept)) =
+            holding(record, |record| wait.begin(&record.value, caller));
         let polled = calls.start(wait.next_place(), admission, || caller.call(record.value));
         events.called(admission, 1, &polled);
         let polled = match polled {
             Polled::Ready(Ok(answer)) if wait.passes() => {
-                caller.emit(at, answer, effects);
+                holding(kept, |_| caller.emit(at, answer, effects));
                 return Ok(());
             }
             polled => polled,
@@ -118,7 +119,8 @@ impl<C: Caller> Driver<C> {
     }
 
     /// Files what the call in this place has given, if it has.
-    #[inline]
+    // What is passed here is not to be written to memory and read back at once.
+    #[inline(always)]
     fn file(
         &mut self,
         place: usize,
@@ -127,10 +129,11 @@ impl<C: Caller> Driver<C> {
         let Self { caller, wait, effects, .. } = self;
         let answer = match polled {
             Polled::Pending => return Ok(()),
+            Polled::Ready(Ok(results)) if effects.is_full() => Answer::Results(results),
             Polled::Ready(Ok(results)) => {
-                if !effects.is_full()
-                    && let Some(at) = wait.lets_pass(place)
-                {
+                // An input that was kept for it is dropped there.
+                let (results, passes) = holding(results, |_| wait.lets_pass(place));
+                if let Some(at) = passes {
                     caller.emit(at, results, effects);
                     return Ok(());
                 }
