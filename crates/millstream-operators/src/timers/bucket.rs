@@ -6,6 +6,8 @@ use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use millstream_core::{Key, KeyHash};
 
+use crate::{let_go, let_go_all};
+
 /// What is kept of a timer: its time and domain are those of where it lies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Held<P> {
@@ -35,6 +37,16 @@ pub(super) struct Many<P> {
 /// hash alone would not do.
 fn hash_of<P: Hash>(held: &Held<P>) -> u64 {
     FixedState::with_seed(0).hash_one((held.hash.get(), &held.payload))
+}
+
+impl<P> Bucket<P> {
+    /// Drops them, each by itself.
+    pub(super) fn let_go(self) {
+        match self {
+            Self::One(held) => let_go(held),
+            Self::Many(mut many) => let_go_all(&mut many.held),
+        }
+    }
 }
 
 impl<P: Key> Bucket<P> {
@@ -86,11 +98,14 @@ impl<P: Key> Bucket<P> {
         Some(at)
     }
 
-    /// Takes the last one out of many.
-    pub(super) fn pop(&mut self) -> Option<Held<P>> {
+    /// Takes the last one out of several, and tells how many are left. None if there is one.
+    pub(super) fn pop(&mut self) -> Option<(Held<P>, usize)> {
         match self {
-            Self::One(_) => None,
-            Self::Many(many) => many.held.len().checked_sub(1).map(|last| many.take(last)),
+            Self::Many(many) if many.held.len() > 1 => {
+                let last = many.held.len() - 1;
+                Some((many.take(last), last))
+            }
+            Self::One(_) | Self::Many(_) => None,
         }
     }
 

@@ -6,7 +6,7 @@ use millstream_core::{Epoch, Key, Timestamp};
 
 use super::hand::{Drawn, Hand};
 use super::protocol::{Edit, Edits, Firings};
-use crate::{Timer, TimerDomain};
+use crate::{Timer, TimerDomain, TimerEdit};
 
 /// What a task does next about its timers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,6 +111,31 @@ impl<P: Key> TimerClient<P> {
             }
         }
         self.edits.push(Edit::Set(timer));
+    }
+
+    /// The operator sets and deletes these, outside of the callbacks of timers.
+    pub fn edit(&mut self, edits: &mut Vec<TimerEdit<P>>) {
+        if self.step.is_some() || self.event.is_some() || self.processing.is_some() {
+            return edits.drain(..).for_each(|edit| match edit {
+                TimerEdit::Set(timer) => self.set(timer),
+                TimerEdit::Delete(timer) => self.delete(timer),
+            });
+        }
+        // Nothing is in hand, so a timer that is set is a line in the list and no more.
+        self.edits.reserve(edits.len());
+        for edit in edits.drain(..) {
+            match edit {
+                TimerEdit::Set(timer) => {
+                    if timer.domain == TimerDomain::Event
+                        && self.earliest.is_none_or(|earliest| timer.time < earliest)
+                    {
+                        self.earliest = Some(timer.time);
+                    }
+                    self.edits.push(Edit::Set(timer));
+                }
+                TimerEdit::Delete(timer) => self.delete(timer),
+            }
+        }
     }
 
     /// The operator deletes a timer; nothing happens if there is none.
@@ -242,8 +267,22 @@ impl<P: Key> TimerClient<P> {
         Some(Edits { before, edits })
     }
 
+    /// A buffer in which edits were, empty, for those to come.
+    pub fn reuse(&mut self, buffer: Vec<Edit<P>>) {
+        if self.edits.is_empty() && self.edits.capacity() < buffer.capacity() {
+            self.edits = buffer;
+        }
+    }
+
     /// What has been handled stands among the edits where it happened.
+    #[inline]
     fn settle(&mut self) {
+        if self.event.is_some() || self.processing.is_some() {
+            self.settle_hands();
+        }
+    }
+
+    fn settle_hands(&mut self) {
         let hands = [
             (TimerDomain::Event, &mut self.event),
             (TimerDomain::Processing, &mut self.processing),

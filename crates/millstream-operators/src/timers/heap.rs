@@ -5,7 +5,8 @@
 //! Each domain is a tree from times to buckets. The first time is what is due next; a timer is
 //! found by its time first, so no further table knows where it is. Where many timers share few
 //! times, as those of windows do, the tree is small and a bucket has an index; where each has its
-//! own, as those of time-outs do, a bucket is one timer in line and the tree is all there is.
+//! own, as those of time-outs do, a bucket is one timer in line. Instants that come in their order,
+//! as most do, never see the tree (`run.rs`).
 
 use millstream_core::{Failure, Key, KeyGroups, Timestamp};
 

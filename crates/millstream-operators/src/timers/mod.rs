@@ -46,6 +46,7 @@ mod heap;
 mod listed;
 mod protocol;
 mod queue;
+mod run;
 mod service;
 mod tree;
 mod walk;

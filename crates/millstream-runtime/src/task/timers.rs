@@ -100,11 +100,15 @@ impl<P: Key> TaskTimers<P> {
         edits: &mut Vec<TimerEdit<P>>,
         callback_of: Option<Timestamp>,
     ) -> Result<(), Failure> {
+        let Some(now) = callback_of else {
+            self.client.edit(edits);
+            return Ok(());
+        };
         for edit in edits.drain(..) {
             match edit {
                 TimerEdit::Delete(timer) => self.client.delete(timer),
                 TimerEdit::Set(timer) => {
-                    if let (Some(watermark), Some(now)) = (self.client.step(), callback_of)
+                    if let Some(watermark) = self.client.step()
                         && timer.domain == TimerDomain::Event
                         && (watermark.is_final() || timer.time <= now)
                     {
@@ -179,7 +183,9 @@ impl<P: Key> TaskTimers<P> {
             self.sent = edits.before + edits.edits.len() as u64;
             let of = &self.of;
             let start = || Keeper::start(of.actor.clone(), of.schedule.clone());
-            self.keeper.get_or_insert_with(start).tell(edits);
+            let keeper = self.keeper.get_or_insert_with(start);
+            keeper.tell(edits);
+            self.client.reuse(keeper.line().take_spare());
         }
     }
 

@@ -8,9 +8,12 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::task::Waker;
 
-use millstream_operators::timers::Firings;
+use millstream_operators::timers::{Edit, Firings};
 
 use crate::panic::TaskFailure;
+
+/// Room for so many edits is kept at most when there are none.
+const SPARE_EDITS_MAX: usize = 16_384;
 
 /// What a timer actor tells its task.
 ///
@@ -20,6 +23,8 @@ pub(crate) struct Line<P> {
     known: Cell<u64>,
     failure: RefCell<Option<TaskFailure>>,
     rests: RefCell<Option<Waker>>,
+    /// The buffer of a list of edits that has been worked off.
+    spare: RefCell<Vec<Edit<P>>>,
 }
 
 impl<P> Line<P> {
@@ -29,6 +34,7 @@ impl<P> Line<P> {
             known: Cell::new(0),
             failure: RefCell::new(None),
             rests: RefCell::new(None),
+            spare: RefCell::new(Vec::new()),
         }
     }
 
@@ -51,6 +57,19 @@ impl<P> Line<P> {
     pub(super) fn fail(&self, failure: TaskFailure) {
         self.failure.borrow_mut().get_or_insert(failure);
         self.wake();
+    }
+
+    /// The buffer of a list of edits, which is empty.
+    pub(super) fn give_back(&self, buffer: Vec<Edit<P>>) {
+        let mut spare = self.spare.borrow_mut();
+        if buffer.capacity() > spare.capacity() && buffer.capacity() <= SPARE_EDITS_MAX {
+            *spare = buffer;
+        }
+    }
+
+    /// A buffer for the next list of edits.
+    pub(crate) fn take_spare(&self) -> Vec<Edit<P>> {
+        self.spare.take()
     }
 
     fn wake(&self) {

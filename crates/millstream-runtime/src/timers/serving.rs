@@ -6,7 +6,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Context;
 use std::time::Duration;
-use std::vec;
 
 use millstream_core::{Clock, Failure, Key, KeyGroups, Moment, Timestamp};
 use millstream_operators::timers::{Edit, Edits, TimerHeap, TimerService};
@@ -39,8 +38,8 @@ pub(super) struct Serving<P: Key> {
     service: TimerService<P, TimerHeap<P>>,
     line: Rc<Line<P>>,
     lists: VecDeque<Edits<P>>,
-    /// The list that is being worked off.
-    current: vec::IntoIter<Edit<P>>,
+    /// The list that is being worked off, the last one first: so its buffer can go back.
+    current: Vec<Edit<P>>,
     alarm: Alarm,
     /// The two clocks when they were last looked at together.
     looked: Option<(Timestamp, Moment)>,
@@ -65,7 +64,7 @@ impl<P: Key> Serving<P> {
             service: TimerService::new(queue, of.key_groups, of.timer_batch),
             line: Rc::new(Line::new()),
             lists: VecDeque::new(),
-            current: Vec::new().into_iter(),
+            current: Vec::new(),
             alarm: Alarm::default(),
             looked: None,
             of,
@@ -117,12 +116,14 @@ impl<P: Key> Serving<P> {
     fn edit_some(&mut self, n: usize) -> Result<bool, Failure> {
         for _ in 0..n {
             let edit = loop {
-                if let Some(edit) = self.current.next() {
+                if let Some(edit) = self.current.pop() {
                     break edit;
                 }
-                let Some(edits) = self.lists.pop_front() else { return Ok(false) };
+                self.line.give_back(std::mem::take(&mut self.current));
+                let Some(mut edits) = self.lists.pop_front() else { return Ok(false) };
                 self.service.begin(&edits)?;
-                self.current = edits.edits.into_iter();
+                edits.edits.reverse();
+                self.current = edits.edits;
             };
             self.service.edit(edit)?;
         }

@@ -39,16 +39,23 @@ fn restored(snapshot: Snapshot, groups: KeyGroups) -> Set {
     all
 }
 
-/// So many operations; `spread` is how many instants there are.
-fn compare(seed: u64, spread: u64, payloads: u64) {
+/// So many operations; `spread` is how many instants there are, `rise` how much later they become
+/// with each operation.
+fn compare(seed: u64, spread: u64, payloads: u64, rise: i64) {
     let mut chance = Chance::of(seed);
     let groups = KeyGroups::default_for(1);
     let (mut heap, mut set) = (TimerHeap::new(groups), Set::new());
     let mut under_way: Option<(Set, Snapshot)> = None;
-    for _ in 0..600 {
+    for n in 0..600 {
         let domain =
             if chance.below(3) == 0 { TimerDomain::Processing } else { TimerDomain::Event };
-        let timer = timer(domain, chance.below(spread) as i64 - 3, chance.below(payloads));
+        let millis = chance.below(spread) as i64 - 3 + n * rise;
+        let mut timer = timer(domain, millis, chance.below(payloads));
+        if rise > 0 && chance.below(3) == 0 {
+            // Else what rises would hardly meet what is there.
+            let at = chance.below(set.len().max(1) as u64) as usize;
+            timer = set.iter().nth(at).cloned().unwrap_or(timer);
+        }
         match chance.below(40) {
             0 => {
                 let (up_to, most) = (timer.time, chance.below(9) as usize);
@@ -95,7 +102,11 @@ fn timers_in_memory_are_a_sorted_set() {
     for seed in 0..80 {
         // Many of one instant, which have an index; few of each; one of each.
         for (spread, payloads) in [(2, 100), (20, 10), (2_000, 3)] {
-            compare(seed, spread, payloads);
+            compare(seed, spread, payloads, 0);
+        }
+        // In their order, and nearly so.
+        for (spread, payloads) in [(1, 3), (5, 3), (300, 5)] {
+            compare(seed, spread, payloads, 2);
         }
     }
 }

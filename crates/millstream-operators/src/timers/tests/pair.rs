@@ -7,7 +7,7 @@ use millstream_core::{Epoch, KeyGroups, KeyHash, Timestamp};
 
 use super::super::{Edits, Firings, Next, TimerClient, TimerHeap, TimerQueue, TimerService};
 use super::chance::Chance;
-use crate::{Restored, Snapshot, Timer, TimerDomain};
+use crate::{Restored, Snapshot, Timer, TimerDomain, TimerEdit};
 
 /// A key and which of its timers.
 type Payload = (u64, u8);
@@ -103,13 +103,16 @@ impl Pair {
             let timer = timer(domain, here + chance.below(12) as i64 - 4, payload);
             if sets && self.ending.is_some() {
                 self.late += usize::from(!self.set.contains(&timer));
-                self.client.set(timer);
             } else if sets {
-                self.client.set(timer.clone());
-                self.set.insert(timer);
+                self.set.insert(timer.clone());
             } else {
                 self.set.remove(&timer);
-                self.client.delete(timer);
+            }
+            match (sets, from) {
+                (true, Some(_)) => self.client.set(timer),
+                (false, Some(_)) => self.client.delete(timer),
+                (true, None) => self.client.edit(&mut vec![TimerEdit::Set(timer)]),
+                (false, None) => self.client.edit(&mut vec![TimerEdit::Delete(timer)]),
             }
         }
     }

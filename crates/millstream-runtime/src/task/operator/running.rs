@@ -141,7 +141,9 @@ impl<O: Operator> Running<O> {
             let Next::Fire(timer) = next else { break };
             let at = (timer.domain == TimerDomain::Event).then_some(timer.time);
             operator.on_timer(timer, &mut self.effects)?;
-            self.timers.edit(self.effects.timers(), at)?;
+            if !self.effects.timers().is_empty() {
+                self.timers.edit(self.effects.timers(), at)?;
+            }
             next = Next::Nothing;
             fired += 1;
         }
