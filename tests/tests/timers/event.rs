@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use millstream::prelude::*;
-use millstream::{Collected, JobError};
+use millstream::{Collected, JobError, Source, TaskContext};
 use millstream_testkit::{Checker, Feed, ManualClock, Simulation, run};
 
 use crate::bed::idle;
@@ -298,4 +298,56 @@ fn the_same_silences_are_found_in_every_order_of_events() {
     assert!(!results[0].is_empty());
     results.dedup();
     assert_eq!(results.len(), 1, "one result for all seeds: {results:?}");
+}
+
+/// A source of several splits, each fed by hand.
+#[derive(Clone)]
+struct Splits(Vec<Feed<Event>>);
+
+impl Source for Splits {
+    type Out = Event;
+    type Position = ();
+    type Reader = Feed<Event>;
+
+    fn splits(&self) -> Vec<String> {
+        (0..self.0.len()).map(|split| split.to_string()).collect()
+    }
+
+    async fn open(
+        &self,
+        split: &str,
+        _: Option<()>,
+        _: &TaskContext,
+    ) -> Result<Feed<Event>, Failure> {
+        Ok(self.0[split.parse::<usize>()?].clone())
+    }
+}
+
+#[test]
+fn each_split_has_its_own_watermark_and_one_that_has_ended_is_not_waited_for() {
+    run(async {
+        let (flow, feeds) = (Dataflow::new("splits"), vec![Feed::new(), Feed::new(), Feed::new()]);
+        let each = |_: &Event, at| Some(at);
+        let out = flow
+            .source("splits", Splits(feeds.clone()))
+            .event_time(|(_, at): &Event| *at, Watermarks::punctuated(each))
+            .operator("watch", |_: &_| Watch)
+            .collect("out");
+        let job = flow.start(Settings::new()).await.unwrap();
+        let mut seen = Vec::new();
+        for (split, at) in [(0, 5), (1, 3), (2, 9), (1, 4)] {
+            feeds[split].give([(split as u64, at)]);
+            idle().await;
+            seen.extend(out.take());
+        }
+        assert_eq!(seen, ["0@5", "1@3", "2@9", "WM 3", "1@4", "WM 4"]);
+        feeds[1].end();
+        idle().await;
+        feeds[2].give([(2, 10)]);
+        idle().await;
+        assert_eq!(out.take(), ["2@10", "WM 5"]);
+        feeds.iter().for_each(Feed::end);
+        job.finished().await.unwrap();
+        assert_eq!(out.take(), ["WM 9223372036854775807", "END"]);
+    });
 }

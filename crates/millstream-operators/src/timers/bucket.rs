@@ -39,6 +39,12 @@ fn hash_of<P: Hash>(held: &Held<P>) -> u64 {
     FixedState::with_seed(0).hash_one((held.hash.get(), &held.payload))
 }
 
+impl<P> Default for Many<P> {
+    fn default() -> Self {
+        Self { held: Vec::new(), index: HashTable::new() }
+    }
+}
+
 impl<P> Bucket<P> {
     /// Drops them, each by itself.
     pub(super) fn let_go(self) {
@@ -81,7 +87,7 @@ impl<P: Key> Bucket<P> {
             many.push(held);
             return true;
         }
-        let many = Many { held: vec![held], index: HashTable::new() };
+        let many = Many { held: vec![held], ..Many::default() };
         let before = std::mem::replace(self, Self::Many(Box::new(many)));
         if let (Self::One(one), Self::Many(many)) = (before, self) {
             many.held.insert(0, one);

@@ -115,3 +115,26 @@ impl<P> Run<P> {
         self.instants.into_iter().filter_map(|(_, bucket)| bucket)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gaps_are_closed_up_when_they_are_half_of_it() {
+        let at = |millis| Timestamp::from_millis(millis).unwrap();
+        let mut run = Run::<u64>::new();
+        (0..1_000).for_each(|n| run.push(at(n), Bucket::Many(Box::default())));
+        // The first and the last stay, and most between them leave.
+        for time in (1..999).filter(|time| time % 100 > 0) {
+            let place = run.find(at(time)).unwrap();
+            assert!(run.take(place).is_some());
+            assert_eq!(run.find(at(time)).and_then(|place| run.get(place)).map(|_| ()), None);
+            let kept = run.instants.len();
+            assert!(kept <= 2 * (kept - run.gaps) + FEW + 1, "{} gaps of {kept}", run.gaps);
+        }
+        let left: Vec<i64> = run.iter().map(|(time, _)| time.millis()).collect();
+        assert_eq!(left, [0, 100, 200, 300, 400, 500, 600, 700, 800, 900, 999]);
+        assert_eq!(run.from(at(901)).map(|(time, _)| time), Some(at(999)));
+    }
+}

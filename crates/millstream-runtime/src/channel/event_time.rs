@@ -211,3 +211,105 @@ impl<T, F, S: WatermarkStrategy<T>> Drop for EventTime<T, F, S> {
         let_go_all(&mut self.made);
     }
 }
+
+#[cfg(not(loom))]
+#[cfg(test)]
+mod tests {
+    use std::cell::{Cell, RefCell};
+    use std::rc::Rc;
+
+    use millstream_operators::progress::Bounded;
+
+    use super::*;
+
+    /// What stands behind, which notes what it is given and has room when the test says so.
+    #[derive(Clone, Default)]
+    struct Ear {
+        heard: Rc<RefCell<Vec<String>>>,
+        blocked: Rc<Cell<bool>>,
+    }
+
+    impl Branch<i64> for Ear {
+        fn records(&mut self, records: &mut Vec<Stamped<i64>>) -> Result<(), Failure> {
+            let text = |it: Stamped<i64>| format!("{}@{:?}", it.value, it.timestamp().unwrap());
+            self.heard.borrow_mut().extend(records.drain(..).map(text));
+            Ok(())
+        }
+    }
+
+    impl Outgoing for Ear {
+        fn mark(&mut self, mark: Mark) -> Result<(), Failure> {
+            self.heard.borrow_mut().push(format!("{mark:?}"));
+            Ok(())
+        }
+
+        fn advance(&mut self) -> Result<(), Failure> {
+            Ok(())
+        }
+
+        fn flush(&mut self) {}
+
+        fn holding(&self) -> bool {
+            self.blocked.get()
+        }
+
+        fn blocked(&self) -> bool {
+            self.blocked.get()
+        }
+
+        fn filling(&self) -> bool {
+            false
+        }
+
+        fn wait(&self) -> bool {
+            true
+        }
+
+        fn take_sent(&mut self) -> u64 {
+            0
+        }
+
+        fn batch_records(&self) -> usize {
+            usize::MAX
+        }
+    }
+
+    fn ms(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    fn begins(ear: &Ear) -> EventTime<i64, fn(&i64) -> i64, Bounded> {
+        let time: fn(&i64) -> i64 = |value| *value;
+        EventTime::new(time, Bounded::by(ms(0)), ms(100), Some(ms(100)), Box::new(ear.clone()))
+    }
+
+    #[test]
+    fn time_in_which_there_is_no_room_does_not_make_idle() {
+        let ear = Ear::default();
+        let mut of = begins(&ear);
+        let mut look = |n: u64| of.look(Moment::ZERO.plus(ms(100 * n))).unwrap();
+        ear.blocked.set(true);
+        (0..20).for_each(&mut look);
+        assert_eq!(ear.heard.take(), [""; 0]);
+        ear.blocked.set(false);
+        (20..30).for_each(&mut look);
+        assert_eq!(ear.heard.take(), ["Idle"]);
+    }
+
+    #[test]
+    fn what_finds_no_room_waits_with_the_marks_behind_it() {
+        let ear = Ear::default();
+        let mut of = begins(&ear);
+        ear.blocked.set(true);
+        of.records(&mut vec![Stamped::new(5), Stamped::new(7)]).unwrap();
+        of.mark(Mark::Watermark(Timestamp::MAX)).unwrap();
+        of.mark(Mark::End).unwrap();
+        assert!(of.holding() && of.blocked());
+        assert_eq!(ear.heard.take(), [""; 0]);
+        ear.blocked.set(false);
+        of.advance().unwrap();
+        assert!(!of.holding() && !of.blocked());
+        let last = "Watermark(9223372036854775807ms)";
+        assert_eq!(ear.heard.take(), ["5@5ms", "7@7ms", last, "End"]);
+    }
+}

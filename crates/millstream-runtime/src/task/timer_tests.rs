@@ -1,7 +1,7 @@
 //! Proves what a task does at a watermark for which timers are set, with a real timer actor beside
 //! it.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Waker};
@@ -23,6 +23,34 @@ use crate::clock::SystemClock;
 use crate::settings::Limits;
 use Said::{Fired, Passed, Record};
 
+thread_local! {
+    /// How many [`Life`]s there are.
+    static LIVES: Cell<i64> = const { Cell::new(0) };
+}
+
+/// Something of a user's, of which it is counted how often there is one.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Life;
+
+impl Life {
+    fn new() -> Self {
+        LIVES.set(LIVES.get() + 1);
+        Self
+    }
+}
+
+impl Clone for Life {
+    fn clone(&self) -> Self {
+        Self::new()
+    }
+}
+
+impl Drop for Life {
+    fn drop(&mut self) {
+        LIVES.set(LIVES.get() - 1);
+    }
+}
+
 /// What a timer carries: its key, how it goes on when it fires, and whether its hash panics.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Note {
@@ -30,6 +58,7 @@ struct Note {
     /// Sets the next one so much later, so often.
     again: Option<(i64, u32)>,
     poisoned: bool,
+    life: Life,
 }
 
 impl std::hash::Hash for Note {
@@ -73,11 +102,15 @@ impl Operator for Alarms {
         fired: Timer<Note>,
         out: &mut Effects<Said, Note>,
     ) -> Result<(), Failure> {
-        let Timer { time, domain, hash: _, payload: Note { key, again, poisoned } } = fired;
+        let Timer { time, domain, hash: _, payload: Note { key, again, poisoned, .. } } = fired;
         out.emit(Stamped::new(Fired(key, time.millis())));
         if let Some((later, times)) = again {
             let again = times.checked_sub(1).map(|times| (later, times));
-            let next = timer(domain, time.millis() + later, Note { key, again, poisoned });
+            let next = timer(
+                domain,
+                time.millis() + later,
+                Note { key, again, poisoned, life: Life::new() },
+            );
             out.timer(TimerEdit::Set(next));
         }
         Ok(())
@@ -262,7 +295,7 @@ impl Bench {
 }
 
 fn note(key: u64) -> Note {
-    Note { key, again: None, poisoned: false }
+    Note { key, again: None, poisoned: false, life: Life::new() }
 }
 
 fn event(millis: i64, key: u64) -> Timer<Note> {
@@ -276,7 +309,7 @@ fn late(key: u64) -> Timer<Note> {
 
 fn repeating(millis: i64, later: i64, times: u32) -> Timer<Note> {
     let again = Some((later, times));
-    timer(TimerDomain::Event, millis, Note { key: 1, again, poisoned: false })
+    timer(TimerDomain::Event, millis, Note { key: 1, again, poisoned: false, life: Life::new() })
 }
 
 fn watermark(millis: i64) -> Said {
@@ -347,7 +380,7 @@ async fn u056_at_the_end_processing_timers_fire_or_are_dropped_and_counted() {
     for fires_at_end in [false, true] {
         let mut bench = Bench::new(&Limits::default(), fires_at_end);
         // The third one sets another when it fires, which is too late.
-        let again = Note { key: 3, again: Some((1, 0)), poisoned: false };
+        let again = Note { key: 3, again: Some((1, 0)), poisoned: false, life: Life::new() };
         let third = timer(TimerDomain::Processing, 9_999_999_999_999, again);
         bench.sets([late(1), late(2), third]);
         bench.watermark(i64::MAX).comes(0, Mark::End).comes(1, Mark::End);
@@ -398,7 +431,8 @@ async fn a_timer_that_gets_on_may_do_so_for_long_but_not_at_the_final_watermark(
 async fn a_key_that_panics_in_the_timer_actor_fails_its_task() {
     let mut bench = Bench::new(&Limits::default(), false);
     // Many timers of one instant are found by their hash.
-    let poisoned = |key| timer(TimerDomain::Event, 10, Note { key, again: None, poisoned: true });
+    let note = |key| Note { key, again: None, poisoned: true, life: Life::new() };
+    let poisoned = |key| timer(TimerDomain::Event, 10, note(key));
     bench.sets((0..100).map(poisoned));
     let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| bench.one()));
     assert_eq!(caught.unwrap(), [Record(1)].map(|_| Record(100)));
@@ -419,4 +453,26 @@ async fn a_task_with_too_many_edits_under_way_takes_no_input_until_they_have_com
     bench.sets([]);
     assert_eq!(bench.one(), [], "three are under way");
     assert_eq!(bench.all().await.unwrap(), [Record(0)]);
+}
+
+#[actix::test]
+async fn idleness_waits_behind_the_watermark_that_came_with_it() {
+    let mut bench = Bench::new(&Limits::default(), false);
+    bench.sets([event(20, 1)]);
+    bench.comes(0, Mark::Watermark(at(10))).comes(1, Mark::Watermark(at(30)));
+    bench.comes(1, Mark::Idle).comes(0, Mark::Idle);
+    let all = bench.all().await.unwrap();
+    let idle = Passed(Mark::Idle);
+    assert_eq!(all, [Record(1), watermark(10), Fired(1, 20), watermark(30), idle]);
+}
+
+#[actix::test]
+async fn timers_are_dropped_with_their_task() {
+    let mut bench = Bench::new(&Limits::default(), false);
+    bench.sets((0..100).map(|key| event(key as i64, key)).chain([late(1)]));
+    assert_eq!(bench.all().await.unwrap(), [Record(101)]);
+    assert_eq!(LIVES.get(), 101);
+    // And not only when their actor has its next turn.
+    drop(bench.logic);
+    assert_eq!(LIVES.get(), 0);
 }
