@@ -51,3 +51,15 @@ fn fan_out_gives_every_record_to_both_streams_and_loses_no_bad_line() -> Checked
     let bad = ["  cannot read \"a hot\"", "  cannot read \"c\""];
     check("fan_out", &[&means[..], &hot, &bad].concat())
 }
+
+#[test]
+fn sessions_end_after_a_break_and_take_what_is_late() -> Checked {
+    let ada = ["ada from 0 to 20, clicks: 3", "ada from 55 to 55, clicks: 1"];
+    let bob = ["bob from 36 to 36, clicks: 1", "bob from 5 to 5, clicks: 1"];
+    check("sessions", &[ada, bob].concat())
+}
+
+#[test]
+fn reminders_come_by_the_clock_unless_it_is_done() -> Checked {
+    check("reminders", &["remember: open the gate", "remember: close the gate"])
+}

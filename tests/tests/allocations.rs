@@ -1,4 +1,5 @@
-//! What calls cost in memory: nothing a record once they run, and little for each that waits.
+//! What calls and timers cost in memory: nothing a record once they run, and little for each that
+//! waits.
 //!
 //! A file of its own, because everything in it shares one counting allocator.
 
@@ -10,6 +11,8 @@ use std::task::Poll;
 
 use dhat::{Alloc, HeapStats, Profiler};
 use millstream::prelude::*;
+use millstream::timers::{TimerHeap, TimerQueue};
+use millstream::{KeyGroups, KeyHash, Timer, TimerDomain};
 
 #[global_allocator]
 static ALLOCATOR: Alloc = Alloc;
@@ -26,6 +29,11 @@ const MOST: u64 = 100;
 const WAITING: usize = 10_000;
 /// Bytes a call in flight may take beside its input and its future.
 const BESIDE: usize = 200;
+
+/// Timers, at least, while their memory is looked at.
+const TIMERS: u64 = 100_000;
+/// Bytes a timer may take beside its key.
+const BESIDE_A_TIMER: u64 = 64;
 
 /// The profiler is one for the whole process, so that tests take turns.
 fn profile() -> (std::sync::MutexGuard<'static, ()>, Profiler) {
@@ -148,5 +156,40 @@ async fn a_call_that_waits_takes_little_beside_its_input_and_its_future() {
         let each = (bytes[1] - bytes[0]) / WAITING;
         let most = size_of::<u64>() + future + BESIDE;
         assert!(each <= most, "{each} bytes a call, where {most} are allowed");
+    }
+}
+
+/// Bytes in use for each timer beside its key, as the mean over sizes from `TIMERS` to twice that:
+/// what grows by doubling is nearly full at one of them and half empty at another.
+fn bytes_a_timer(at: impl Fn(u64) -> i64) -> u64 {
+    let key_groups = KeyGroups::default_for(1);
+    let mut heap = TimerHeap::new(key_groups);
+    let before = HeapStats::get().curr_bytes;
+    let (mut sum, mut looks) = (0, 0);
+    for key in 0..2 * TIMERS {
+        let time = Timestamp::from_millis(at(key)).unwrap();
+        let hash = KeyHash::of(&key).unwrap();
+        heap.set(Timer { time, domain: TimerDomain::Event, hash, payload: key }).unwrap();
+        if key >= TIMERS && key % (TIMERS / 10) == 0 {
+            sum += (HeapStats::get().curr_bytes - before) as u64 / (key + 1);
+            looks += 1;
+        }
+    }
+    sum / looks - size_of::<u64>() as u64
+}
+
+#[test]
+fn a_timer_takes_little_beside_its_key() {
+    let _profile = profile();
+    type Time = fn(u64) -> i64;
+    let shapes: [(&str, Time); 4] = [
+        ("in order", |n| n as i64),
+        ("spread", |n| (n.wrapping_mul(2_654_435_761) % 1_000_003) as i64),
+        ("a hundred of an instant", |n| (n / 100) as i64),
+        ("many of few instants", |n| (n % 10) as i64),
+    ];
+    for (shape, at) in shapes {
+        let bytes = bytes_a_timer(at);
+        assert!(bytes <= BESIDE_A_TIMER, "{shape}: {bytes} bytes a timer");
     }
 }

@@ -64,7 +64,7 @@ pub use millstream_operators::process::{
 pub use millstream_operators::progress::{Bounded, Punctuated, WatermarkStrategy};
 pub use millstream_operators::{
     Chain, Effects, Either, NoTimer, Operator, Piece, Restored, SideOutput, Snapshot, Timer,
-    TimerDomain, TimerEdit, state, step,
+    TimerDomain, TimerEdit, state, step, timers,
 };
 pub use millstream_plan::{Plan, PlanError, PlanFault, StageKind};
 pub use millstream_runtime::{

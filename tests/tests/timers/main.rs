@@ -3,3 +3,5 @@
 mod bed;
 mod event;
 mod processing;
+#[path = "../../../examples/reminders/graph.rs"]
+mod reminders;

@@ -1,23 +1,25 @@
 //! Timers that go by the clock on the wall.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use millstream::JobError;
 use millstream::TimerDomain::Processing;
 use millstream::prelude::*;
-use millstream_testkit::{Simulation, run};
+use millstream_testkit::{Feed, ManualClock, Simulation, run};
 
-use crate::bed::{Alarms, Bed, Say, idle};
+use crate::bed::{Alarms, Bed, Say as Tell, idle};
+use crate::reminders::{Say, reminders};
 
 const HOUR: i64 = 3_600_000;
 
-fn set(key: u64, at: i64) -> (u64, Say) {
-    (key, Say::Set(Processing, at))
+fn set(key: u64, at: i64) -> (u64, Tell) {
+    (key, Tell::Set(Processing, at))
 }
 
-fn delete(key: u64, at: i64) -> (u64, Say) {
-    (key, Say::Delete(Processing, at))
+fn delete(key: u64, at: i64) -> (u64, Tell) {
+    (key, Tell::Delete(Processing, at))
 }
 
 #[test]
@@ -72,7 +74,7 @@ fn t019_a_wake_up_for_a_timer_that_was_deleted_finds_nothing_and_arms_the_next()
 fn t020_a_callback_that_sets_the_next_timer_leaves_one_wake_up_armed() {
     run(async {
         let bed = Bed::new().await;
-        bed.says([(1, Say::Every(10, 10))]).await;
+        bed.says([(1, Tell::Every(10, 10))]).await;
         assert_eq!((bed.shows(10).await, bed.armed()), (vec!["1:10".to_owned()], Some(20)));
         assert_eq!((bed.shows(20).await, bed.armed()), (vec!["1:20".to_owned()], Some(30)));
         bed.job.cancel().await.unwrap();
@@ -163,7 +165,7 @@ fn u059_timers_that_never_cease_do_not_keep_the_input_waiting_nor_the_input_them
         // Always due: each sets the next one a millisecond later, far in the past.
         bed.says([]).await;
         bed.shows(1_000_000_000).await;
-        bed.feed.give([(1, Say::Every(0, 1))]);
+        bed.feed.give([(1, Tell::Every(0, 1))]);
         bed.feed.give((2..5_000).map(|key| set(key, 5)));
         let key = |text: &String| text.split_once(':').unwrap().0.parse::<u64>().unwrap();
         let mut seen = Vec::new();
@@ -193,7 +195,7 @@ fn u061_after_a_cancel_nothing_fires_and_no_wake_up_is_armed() {
 fn a_failure_takes_the_timers_with_it() {
     run(async {
         let bed = Bed::new().await;
-        bed.says([set(1, 10), (1, Say::Fail)]).await;
+        bed.says([set(1, 10), (1, Tell::Fail)]).await;
         let error = bed.job.finished().await.unwrap_err();
         assert!(
             matches!(&error, JobError::Failed { task, .. } if &*task.stage == "say"),
@@ -214,9 +216,9 @@ fn the_same_timers_fire_in_every_order_of_events() {
     let mut due = BTreeSet::new();
     for (key, say) in &says {
         match say {
-            Say::Set(_, at) => due.insert((*at, *key)),
-            Say::Delete(_, at) => due.remove(&(*at, *key)),
-            Say::Every(..) | Say::Fail => unreachable!(),
+            Tell::Set(_, at) => due.insert((*at, *key)),
+            Tell::Delete(_, at) => due.remove(&(*at, *key)),
+            Tell::Every(..) | Tell::Fail => unreachable!(),
         };
     }
     let due: Vec<_> = due.into_iter().map(|(at, key)| format!("{key}:{at}")).collect();
@@ -225,7 +227,7 @@ fn the_same_timers_fire_in_every_order_of_events() {
         let says = says.clone();
         let run = Simulation::of(seed).settings(limits).run(|flow| {
             flow.source("say", Items::from(says))
-                .key_by(|(key, _): &(u64, Say)| *key)
+                .key_by(|(key, _): &(u64, Tell)| *key)
                 .operator("alarms", |_: &_| Alarms { fires_at_end: true })
                 .collect("out")
         });
@@ -235,4 +237,35 @@ fn the_same_timers_fire_in_every_order_of_events() {
         fired.sort_by_key(|it| it.split_once(':').map(|(key, at)| (at.to_owned(), key.to_owned())));
         assert_eq!(fired, due, "seed {seed}");
     }
+}
+
+#[test]
+fn the_example_of_reminders_reminds_twice_and_not_of_what_is_done() {
+    run(async {
+        let (flow, feed, clock) = (Dataflow::new("reminders"), Feed::new(), ManualClock::new());
+        let out = reminders(flow.source("said", feed.clone())).collect("out");
+        let job = flow.start(Settings::new().clock(Arc::new(clock.clone()))).await.unwrap();
+        let passes = async |seconds| {
+            clock.advance(Duration::from_secs(seconds));
+            idle().await;
+            out.take()
+        };
+        let remind = |seconds| Say::Remind(Duration::from_secs(seconds));
+        let says = [("gate", remind(10)), ("mill", remind(20)), ("wheel", remind(100))];
+        feed.give(says.map(|(thing, say)| (thing.to_owned(), say)));
+        idle().await;
+        assert_eq!(passes(9).await, [""; 0]);
+        assert_eq!(passes(1).await, ["remember: gate"]);
+        // What is said again takes the place of what was said before.
+        feed.give([("mill".to_owned(), remind(30))]);
+        idle().await;
+        assert_eq!(passes(29).await, [""; 0]);
+        assert_eq!(passes(1).await, ["remember: mill"]);
+        feed.give(["mill", "wheel"].map(|thing| (thing.to_owned(), Say::Done)));
+        idle().await;
+        assert_eq!(passes(30).await, ["really, remember: gate"]);
+        assert_eq!(passes(1_000).await, [""; 0]);
+        feed.end();
+        job.finished().await.unwrap();
+    });
 }

@@ -1,8 +1,11 @@
 //! What a queue of timers promises, by hand, and a service that comes back from a snapshot.
 
-use millstream_core::{KeyGroup, KeyGroups, KeyHash, Timestamp};
+use std::cell::Cell;
+use std::rc::Rc;
 
-use super::super::{TimerHeap, TimerQueue, TimerService};
+use millstream_core::{Failure, KeyGroup, KeyGroups, KeyHash, Timestamp};
+
+use super::super::{Next, TimerClient, TimerHeap, TimerQueue, TimerService};
 use crate::{Restored, Snapshot, Timer, TimerDomain};
 
 fn groups() -> KeyGroups {
@@ -169,4 +172,89 @@ fn t033_what_is_overdue_after_a_restore_fires_at_once_and_the_next_is_what_it_wa
         })
         .unwrap();
     assert_eq!(service.wakes().unwrap(), Some(at(60)));
+}
+
+/// A heap that counts how often it is asked for what is due.
+struct Counting {
+    heap: TimerHeap<u64>,
+    asked: Rc<Cell<usize>>,
+}
+
+impl TimerQueue<u64> for Counting {
+    fn set(&mut self, timer: Timer<u64>) -> Result<bool, Failure> {
+        self.heap.set(timer)
+    }
+
+    fn delete(&mut self, timer: &Timer<u64>) -> Result<bool, Failure> {
+        self.heap.delete(timer)
+    }
+
+    fn next_due(&mut self, domain: TimerDomain) -> Result<Option<Timestamp>, Failure> {
+        self.heap.next_due(domain)
+    }
+
+    fn take_due(
+        &mut self,
+        domain: TimerDomain,
+        up_to: Timestamp,
+        most: usize,
+        into: &mut Vec<Timer<u64>>,
+    ) -> Result<(), Failure> {
+        self.asked.set(self.asked.get() + 1);
+        self.heap.take_due(domain, up_to, most, into)
+    }
+
+    fn len(&self, domain: TimerDomain) -> usize {
+        self.heap.len(domain)
+    }
+
+    fn each(&mut self, visit: &mut dyn FnMut(&Timer<u64>)) -> Result<(), Failure> {
+        self.heap.each(visit)
+    }
+
+    fn freeze(&mut self) -> Result<(), Failure> {
+        self.heap.freeze()
+    }
+
+    fn snapshot(&mut self, timers: usize, into: &mut Snapshot) -> Result<bool, Failure> {
+        self.heap.snapshot(timers, into)
+    }
+
+    fn abandon(&mut self) {
+        self.heap.abandon();
+    }
+
+    fn restore(&mut self, piece: &Restored<'_>) -> Result<(), Failure> {
+        self.heap.restore(piece)
+    }
+}
+
+#[test]
+fn u077_a_watermark_at_which_nothing_is_due_asks_nobody_and_another_one_once() {
+    let asked = Rc::new(Cell::new(0));
+    let counting = Counting { heap: heap(), asked: asked.clone() };
+    let mut service = TimerService::new(counting, groups(), 100_000);
+    let mut client = TimerClient::new();
+    for key in 0..10_000 {
+        client.set(event(1_000_000 + key as i64, key));
+    }
+    service.edits(client.take_edits().unwrap()).unwrap();
+    let at = |millis| Timestamp::from_millis(millis).unwrap();
+    for millis in 0..10_000 {
+        assert!(!client.watermark(at(millis)));
+        assert_eq!((client.take_edits(), client.draw()), (None, Next::Nothing));
+    }
+    assert_eq!(asked.get(), 0);
+    // Many are due at once, and they come with one question.
+    assert!(client.watermark(at(1_005_000)));
+    service.edits(client.take_edits().unwrap()).unwrap();
+    client.firings(service.due(at(0)).unwrap().unwrap());
+    let mut fired = 0;
+    while let Next::Fire(_) = client.draw() {
+        fired += 1;
+    }
+    assert_eq!((fired, asked.get(), client.step()), (5_001, 1, None));
+    // What is due next is known from the answer.
+    assert!(!client.watermark(at(1_005_000)));
+    assert!(client.watermark(at(1_005_001)));
 }
