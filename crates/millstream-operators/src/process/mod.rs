@@ -21,15 +21,14 @@ mod closures;
 mod context;
 mod keyed;
 mod operator;
+mod periodic;
 mod slot;
 mod two;
-
-#[cfg(test)]
-mod tests;
 
 pub use closures::ProcessFn;
 pub use context::{KeyTimer, ProcessContext};
 pub use keyed::{ContextOf, Fired, KeyedProcess};
 pub use operator::ProcessOperator;
+pub use periodic::{Missed, Tick, Ticks};
 
 pub use two::{CoContextOf, CoProcess, KeyedCoProcess};

@@ -1,1 +1,0 @@
-//! Tests of keyed processing.
