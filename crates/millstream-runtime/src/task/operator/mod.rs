@@ -235,9 +235,9 @@ where
         inbox: &mut Inbox<O::In>,
         turn: &mut Turn<'_, '_>,
     ) -> Result<After, Failure> {
-        let after = self.work_on(inbox, turn);
+        let after = self.work_on(inbox, turn)?;
         self.running.iter_mut().for_each(|running| running.timers.send());
-        after
+        Ok(after)
     }
 
     fn filling(&self) -> bool {
