@@ -60,7 +60,7 @@ pub use millstream_operators::async_wait::{CallError, Cause, DeadLetter, Retry};
 pub use millstream_operators::process;
 pub use millstream_operators::process::{
     CoContextOf, ContextOf, Fired, KeyedCoProcess, KeyedProcess, Missed, ProcessContext, Tick,
-    Ticks,
+    Ticks, TimeToLive,
 };
 pub use millstream_operators::progress::{Bounded, Punctuated, WatermarkStrategy};
 pub use millstream_operators::{

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use millstream::prelude::*;
 use millstream::process::ProcessOperator;
-use millstream::{Keyed, TimerDomain};
+use millstream::{Keyed, TimeToLive, TimerDomain};
 use millstream_testkit::{Element, Harness, Stored, keyed, task};
 
 use Do::{Add, Cancel, Clear, Delete, Look, Replace, Set};
@@ -31,6 +31,7 @@ pub fn at(millis: i64) -> Timestamp {
 /// Does what its records say; and when a timer fires, tells of it and does what was said for that.
 #[derive(Clone, Default)]
 pub struct Doing<const CLEARS: bool> {
+    pub time_to_live: Option<TimeToLive>,
     pub then: HashMap<(TimerDomain, i64, u8), Vec<Do>>,
 }
 
@@ -68,6 +69,10 @@ impl<const CLEARS: bool> KeyedProcess for Doing<CLEARS> {
 
     const CLEARS_TIMERS: bool = CLEARS;
 
+    fn time_to_live(&self) -> Option<TimeToLive> {
+        self.time_to_live
+    }
+
     fn on_record(
         &mut self,
         does: Vec<Do>,
@@ -103,7 +108,7 @@ pub fn process() -> Process<false> {
 pub fn process_with<const CLEARS: bool>(
     then: impl IntoIterator<Item = ((TimerDomain, i64, u8), Vec<Do>)>,
 ) -> Process<CLEARS> {
-    let doing = Doing { then: then.into_iter().collect() };
+    let doing = Doing { time_to_live: None, then: then.into_iter().collect() };
     Harness::made_for(task(0, 1), |task| ProcessOperator::new(task, doing))
 }
 

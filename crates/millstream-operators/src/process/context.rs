@@ -14,8 +14,17 @@ use crate::{Effects, SideOutput, Timer, TimerDomain, TimerEdit};
 pub struct KeyTimer<K, T> {
     /// The key.
     pub key: K,
-    /// The value.
-    pub timer: T,
+    /// What it is for.
+    pub timer: KeyTimerFor<T>,
+}
+
+/// What a timer of a process is for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum KeyTimerFor<T> {
+    /// The process has set it, with this value.
+    Process(T),
+    /// The key's [time to live](super::TimeToLive) may be over.
+    TimeToLive,
 }
 
 pub(super) type EffectsOf<P> = Effects<
@@ -145,7 +154,7 @@ impl<K: Key, U: Data, T: Key> ProcessContext<'_, K, U, T> {
     }
 
     fn timer(&self, domain: TimerDomain, time: Timestamp, timer: T) -> Timer<KeyTimer<K, T>> {
-        let payload = KeyTimer { key: self.key.clone(), timer };
+        let payload = KeyTimer { key: self.key.clone(), timer: KeyTimerFor::Process(timer) };
         Timer { time, domain, hash: self.hash, payload }
     }
 
@@ -184,13 +193,30 @@ impl<K: Key, U: Data, T: Key> ProcessContext<'_, K, U, T> {
         }
     }
 
+    fn delete_own(&mut self) {
+        for Owned { domain, at, timer, .. } in Own::take_all(self.own) {
+            let timer = self.timer(domain, at, timer);
+            self.out.timer(TimerEdit::Delete(timer));
+        }
+    }
+
+    /// The state's time to live is over: it is a new one from here on.
+    pub(super) fn expire(&mut self) {
+        self.delete_own();
+        self.out.count("states expired", 1);
+    }
+
+    /// The state is looked at again then, whether its time to live is over.
+    pub(super) fn look_at(&mut self, at: Timestamp) {
+        let payload = KeyTimer { key: self.key.clone(), timer: KeyTimerFor::TimeToLive };
+        let (domain, hash) = (TimerDomain::Processing, self.hash);
+        self.out.timer(TimerEdit::Set(Timer { time: at, domain, hash, payload }));
+    }
+
     /// Deletes all timers that are known; whether the state is given up.
     pub(super) fn settle(&mut self) -> bool {
         if self.clears {
-            for Owned { domain, at, timer, .. } in Own::take_all(self.own) {
-                let timer = self.timer(domain, at, timer);
-                self.out.timer(TimerEdit::Delete(timer));
-            }
+            self.delete_own();
         }
         self.clears
     }

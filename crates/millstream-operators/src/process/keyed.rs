@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use millstream_core::{Data, Failure, Key, Record, TaskInfo, Timestamp};
 
-use super::ProcessContext;
+use super::{ProcessContext, TimeToLive};
 use crate::TimerDomain;
 
 /// A function with a state and timers for each key.
@@ -83,6 +83,12 @@ pub trait KeyedProcess: Sized + 'static {
     /// Whether processing timers that are set when the input has ended fire then, instead of being
     /// dropped and counted.
     const FIRES_AT_END: bool = false;
+
+    /// How long the state of a key lives without being used; for ever if nothing is said. Asked
+    /// once, when the process is opened.
+    fn time_to_live(&self) -> Option<TimeToLive> {
+        None
+    }
 
     /// Called once, before anything else.
     ///

@@ -23,12 +23,14 @@ mod keyed;
 mod operator;
 mod periodic;
 mod slot;
+mod ttl;
 mod two;
 
 pub use closures::ProcessFn;
-pub use context::{KeyTimer, ProcessContext};
+pub use context::{KeyTimer, KeyTimerFor, ProcessContext};
 pub use keyed::{ContextOf, Fired, KeyedProcess};
 pub use operator::ProcessOperator;
 pub use periodic::{Missed, Tick, Ticks};
 
+pub use ttl::{TimeToLive, TimeToLiveError};
 pub use two::{CoContextOf, CoProcess, KeyedCoProcess};

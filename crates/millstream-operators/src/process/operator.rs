@@ -3,14 +3,15 @@
 use std::time::Duration;
 
 use millstream_core::{
-    Epoch, Failure, KeyHash, Keyed, Record, Stamped, TaskInfo, Timestamp, codec,
+    Data, Epoch, Failure, Key, KeyHash, Keyed, Record, Stamped, TaskInfo, Timestamp, codec,
 };
 
-use super::context::{EffectsOf, KeyTimer, ProcessContext};
+use super::context::{EffectsOf, KeyTimer, KeyTimerFor, ProcessContext};
 use super::keyed::{Fired, KeyedProcess};
 use super::slot::{Own, Slot};
+use super::ttl::{TimeToLive, TimeToLiveError};
 use crate::state::{Change, KeyedTable, Next, Stored};
-use crate::{Operator, Records, Restored, Snapshot, SnapshotError, Timer, TimerDomain};
+use crate::{Operator, Records, Restored, Snapshot, SnapshotError, Timer, TimerDomain, TimerEdit};
 
 /// Runs a [`KeyedProcess`].
 ///
@@ -21,6 +22,9 @@ pub struct ProcessOperator<P: KeyedProcess> {
     process: P,
     table: KeyedTable<P::Key, Slot<P::State, P::Timer>>,
     watermark: Option<Timestamp>,
+    time_to_live: Option<TimeToLive>,
+    /// What the clock on the wall showed when something came last.
+    now: Timestamp,
     /// Keys that callbacks have given up, until their piece of the input has been worked off.
     cleared: Vec<(KeyHash, P::Key)>,
 }
@@ -30,12 +34,53 @@ impl<P: KeyedProcess> ProcessOperator<P> {
     pub fn new(task: &TaskInfo, process: P) -> Self {
         let range = task.key_groups.range(task.subtask, task.parallelism);
         let table = KeyedTable::new(task.key_groups, range);
-        Self { process, table, watermark: None, cleared: Vec::new() }
+        let (watermark, time_to_live, now) = (None, None, Timestamp::MIN);
+        Self { process, table, watermark, time_to_live, now, cleared: Vec::new() }
     }
 
     /// How many keys have a state.
     pub const fn keys(&self) -> usize {
         self.table.len()
+    }
+
+    /// A timer that is due, and the time that what its callback emits has.
+    fn fired(
+        &self,
+        time: Timestamp,
+        domain: TimerDomain,
+        timer: P::Timer,
+    ) -> (Stamped<()>, Fired<P::Timer>) {
+        let (at, passed) = match domain {
+            TimerDomain::Event => (Stamped::at((), time), self.watermark),
+            TimerDomain::Processing => (Stamped::new(()), Some(self.now)),
+        };
+        let late = passed.map_or(0, |passed| passed.millis_since(time).max(0));
+        let late = Duration::from_millis(late.unsigned_abs());
+        (at, Fired { at: time, domain, late, timer })
+    }
+
+    /// The state of a key goes if its time to live is over. When it is to be looked at again if it
+    /// stays.
+    fn goes_if_over(
+        &mut self,
+        hash: KeyHash,
+        key: &P::Key,
+        out: &mut EffectsOf<P>,
+    ) -> Result<Option<Timestamp>, Failure> {
+        let Self { table, watermark, time_to_live: Some(time_to_live), .. } = self else {
+            return Ok(None);
+        };
+        let Some(Slot { own, used: Some(used), .. }) = table.get_mut(hash, key)? else {
+            return Ok(None);
+        };
+        let end = time_to_live.end(*used);
+        if end > out.now() {
+            return Ok(Some(end));
+        }
+        let (at, watermark, knows_all, clears) = (Stamped::new(()), *watermark, false, false);
+        ProcessContext { key, hash, at, watermark, own, out, knows_all, clears }.expire();
+        table.remove(hash, key)?;
+        Ok(None)
     }
 
     /// Keys that were given up and have not come back have no state any more.
@@ -49,34 +94,37 @@ impl<P: KeyedProcess> ProcessOperator<P> {
     }
 }
 
+/// What all calls of a process have in common while a batch is worked off.
+#[derive(Clone, Copy)]
+struct Around {
+    watermark: Option<Timestamp>,
+    time_to_live: Option<TimeToLive>,
+}
+
 /// Works off records whose states have been looked for, until there is no more room.
 #[inline(always)]
 fn work_off<P: KeyedProcess>(
     process: &mut P,
-    watermark: Option<Timestamp>,
+    around: Around,
     cleared: &mut Vec<(KeyHash, P::Key)>,
     mut states: impl Change<P::Key, Slot<P::State, P::Timer>>,
     records: impl Iterator<Item = Stamped<Keyed<P::Key, P::In>>>,
     out: &mut EffectsOf<P>,
 ) -> Result<(), Failure> {
-    let knows_all = P::CLEARS_TIMERS;
+    let Around { watermark, time_to_live } = around;
+    let (knows_all, clears) = (P::CLEARS_TIMERS, false);
     for record in records {
         let at = record.with(());
         let Keyed { hash, key, value } = record.value;
         let gone = states.change(hash, &key, Slot::default, |slot| {
             slot.cleared = false;
-            let own = &mut slot.own;
-            let mut cx = ProcessContext {
-                key: &key,
-                hash,
-                at,
-                watermark,
-                own,
-                out: &mut *out,
-                knows_all,
-                clears: false,
-            };
-            process.on_record(value, &mut slot.state, &mut cx)?;
+            let Slot { state, own, used, .. } = slot;
+            let (key, out) = (&key, &mut *out);
+            let mut cx = ProcessContext { key, hash, at, watermark, own, out, knows_all, clears };
+            if let Some(time_to_live) = time_to_live {
+                use_state(state, used, time_to_live, &mut cx);
+            }
+            process.on_record(value, state, &mut cx)?;
             let gone = cx.settle();
             if gone {
                 *slot = Slot { cleared: true, ..Slot::default() };
@@ -93,12 +141,36 @@ fn work_off<P: KeyedProcess>(
     Ok(())
 }
 
+/// A state is used now. One whose time is over is a new one.
+fn use_state<S: Default, K: Key, U: Data, T: Key>(
+    state: &mut S,
+    used: &mut Option<Timestamp>,
+    time_to_live: TimeToLive,
+    cx: &mut ProcessContext<'_, K, U, T>,
+) {
+    let now = cx.now();
+    match *used {
+        // It has no timer yet. Later ones are set by the one before.
+        None => cx.look_at(time_to_live.end(now)),
+        Some(used) if time_to_live.end(used) <= now => {
+            cx.expire();
+            *state = S::default();
+        }
+        Some(_) => {}
+    }
+    *used = Some(now);
+}
+
 impl<P: KeyedProcess> Operator for ProcessOperator<P> {
     type In = Keyed<P::Key, P::In>;
     type Out = P::Out;
     type Timer = KeyTimer<P::Key, P::Timer>;
 
     fn open(&mut self, task: &TaskInfo) -> Result<(), Failure> {
+        self.time_to_live = self.process.time_to_live();
+        if self.time_to_live.is_some_and(|it| it.after < Duration::from_millis(1)) {
+            return Err(TimeToLiveError::Zero.into());
+        }
         self.process.open(task)
     }
 
@@ -116,15 +188,17 @@ impl<P: KeyedProcess> Operator for ProcessOperator<P> {
         records: &mut Records<'_, '_, Self::In>,
         out: &mut EffectsOf<P>,
     ) -> Result<(), Failure> {
-        let Self { process, table, watermark, cleared } = self;
+        self.now = out.now();
+        let Self { process, table, watermark, time_to_live, cleared, .. } = self;
+        let around = Around { watermark: *watermark, time_to_live: *time_to_live };
         while let [next, ..] = records.ahead() {
             table.check(next.value.hash)?;
             let keys = records.ahead().iter().map(|record| (record.value.hash, &record.value.key));
             let (ours, next) = table.look_ahead(keys);
             let ours = records.by_ref().take(ours);
             match next {
-                Next::InLeaf(states) => work_off(process, *watermark, cleared, states, ours, out)?,
-                Next::InTree(states) => work_off(process, *watermark, cleared, states, ours, out)?,
+                Next::InLeaf(states) => work_off(process, around, cleared, states, ours, out)?,
+                Next::InTree(states) => work_off(process, around, cleared, states, ours, out)?,
             }
             if out.is_full() {
                 break;
@@ -144,33 +218,53 @@ impl<P: KeyedProcess> Operator for ProcessOperator<P> {
         out: &mut EffectsOf<P>,
     ) -> Result<(), Failure> {
         let Timer { time, domain, hash, payload: KeyTimer { key, timer } } = timer;
-        let (at, passed) = match domain {
-            TimerDomain::Event => (Stamped::at((), time), self.watermark),
-            TimerDomain::Processing => (Stamped::new(()), Some(out.now())),
+        self.now = out.now();
+        let look_again = self.goes_if_over(hash, &key, out)?;
+        let KeyTimerFor::Process(timer) = timer else {
+            if let Some(time) = look_again {
+                let payload = KeyTimer { key, timer: KeyTimerFor::TimeToLive };
+                out.timer(TimerEdit::Set(Timer { time, domain, hash, payload }));
+            }
+            return Ok(());
         };
-        let late = passed.map_or(0, |passed| passed.millis_since(time).max(0));
-        let late = Duration::from_millis(late.unsigned_abs());
-        let fired = Fired { at: time, domain, late, timer };
-        let Self { process, table, watermark, .. } = self;
+        let (at, fired) = self.fired(time, domain, timer);
+        let Self { process, table, watermark, time_to_live, .. } = self;
         // A key without a state has one for this call.
         let mut new = None;
         let slot = match table.get_mut(hash, &key)? {
             Some(slot) => slot,
             None => new.insert(Slot::default()),
         };
-        let Slot { state, own, .. } = slot;
+        let Slot { state, own, used, .. } = slot;
         if own.is_some() {
             Own::take(own, |it| it.domain == domain && it.at == time && it.timer == fired.timer);
         }
-        let (watermark, knows_all) = (*watermark, P::CLEARS_TIMERS);
-        let mut cx =
-            ProcessContext { key: &key, hash, at, watermark, own, out, knows_all, clears: false };
+        let (watermark, knows_all, clears) = (*watermark, P::CLEARS_TIMERS, false);
+        let mut cx = ProcessContext { key: &key, hash, at, watermark, own, out, knows_all, clears };
+        if time_to_live.is_some_and(|it| it.timers_use) {
+            *used = used.map(|_| cx.now());
+        }
         process.on_timer(fired, state, &mut cx)?;
         let gone = cx.settle();
         match new {
             None if gone => drop(table.remove(hash, &key)?),
             Some(slot) if !gone && is_worth_keeping(&slot)? => {
-                *table.entry_with(hash, &key, Slot::default)? = slot;
+                let kept = table.entry_with(hash, &key, Slot::default)?;
+                *kept = slot;
+                if let Some(time_to_live) = *time_to_live {
+                    let own = &mut kept.own;
+                    let mut cx = ProcessContext {
+                        key: &key,
+                        hash,
+                        at,
+                        watermark,
+                        own,
+                        out,
+                        knows_all,
+                        clears,
+                    };
+                    use_state(&mut kept.state, &mut kept.used, time_to_live, &mut cx);
+                }
             }
             _ => {}
         }
@@ -191,7 +285,12 @@ impl<P: KeyedProcess> Operator for ProcessOperator<P> {
 
     fn snapshot(&mut self, entries: usize, snapshot: &mut Snapshot) -> Result<bool, Failure> {
         let left = self.table.sweep(entries);
-        for captured in self.table.take_captured() {
+        let over = |slot: &Slot<_, _>| match (self.time_to_live, slot.used) {
+            (Some(time_to_live), Some(used)) => time_to_live.end(used) <= self.now,
+            _ => false,
+        };
+        for mut captured in self.table.take_captured() {
+            captured.entries.retain(|stored| !over(&stored.value));
             snapshot.keyed(captured.group, captured.entries);
         }
         Ok(!left)
@@ -208,6 +307,10 @@ impl<P: KeyedProcess> Operator for ProcessOperator<P> {
             .group
             .ok_or(SnapshotError::Kind { found: "a whole operator", expected: "key groups" })?;
         for stored in piece.read::<Vec<Stored<P::Key, Slot<P::State, P::Timer>>>>()? {
+            let (has, has_now) = (stored.value.used.is_some(), self.time_to_live.is_some());
+            if has != has_now {
+                return Err(TimeToLiveError::Changed { stored: has }.into());
+            }
             self.table.restore(group, stored)?;
         }
         Ok(())

@@ -13,6 +13,9 @@ pub(super) struct Slot<S, T> {
     /// One pointer for a key that has none.
     #[serde(default = "Option::default", skip_serializing_if = "Option::is_none")]
     pub(super) own: Option<Box<Own<T>>>,
+    /// When it was last used, if it has a time to live.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) used: Option<Timestamp>,
     /// Given up by the callback before, and nothing has come since.
     #[serde(skip)]
     pub(super) cleared: bool,
@@ -20,7 +23,7 @@ pub(super) struct Slot<S, T> {
 
 impl<S: Default, T> Default for Slot<S, T> {
     fn default() -> Self {
-        Self { state: S::default(), own: None, cleared: false }
+        Self { state: S::default(), own: None, used: None, cleared: false }
     }
 }
 

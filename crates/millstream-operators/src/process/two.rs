@@ -4,6 +4,7 @@ use millstream_core::{Data, Failure, Key, Record, TaskInfo};
 
 use super::context::ProcessContext;
 use super::keyed::{ContextOf, Fired, KeyedProcess};
+use super::ttl::TimeToLive;
 use crate::Either;
 
 /// A [`KeyedProcess`] with two inputs, which share the state and the timers of each key.
@@ -28,6 +29,11 @@ pub trait KeyedCoProcess: Sized + 'static {
 
     /// As [`KeyedProcess::FIRES_AT_END`].
     const FIRES_AT_END: bool = false;
+
+    /// As [`KeyedProcess::time_to_live`].
+    fn time_to_live(&self) -> Option<TimeToLive> {
+        None
+    }
 
     /// As [`KeyedProcess::open`].
     ///
@@ -109,6 +115,10 @@ impl<P: KeyedCoProcess> KeyedProcess for CoProcess<P> {
 
     const CLEARS_TIMERS: bool = P::CLEARS_TIMERS;
     const FIRES_AT_END: bool = P::FIRES_AT_END;
+
+    fn time_to_live(&self) -> Option<TimeToLive> {
+        self.0.time_to_live()
+    }
 
     fn open(&mut self, task: &TaskInfo) -> Result<(), Failure> {
         self.0.open(task)

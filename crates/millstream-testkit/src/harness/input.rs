@@ -144,6 +144,17 @@ impl<O: Operator> Harness<O> {
         self.well(done)
     }
 
+    /// The clock on the wall shows this time, and nobody has looked: no timer fires for it.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such time.
+    #[track_caller]
+    pub fn set_clock(&mut self, millis: i64) -> &mut Self {
+        self.effects.set_now(time(millis));
+        self
+    }
+
     /// The input ends; the operator is told, processing timers that are still set
     /// [fire](Operator::fires_at_end) or are dropped, the operator is closed, and the end is passed
     /// on. The final watermark is no part of it.
