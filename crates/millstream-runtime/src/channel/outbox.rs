@@ -113,18 +113,27 @@ impl<T: Data> Outbox<T> {
     }
 
     /// This is what the clock shows: watermarks may be due where event time begins.
+    #[inline]
     pub(crate) fn look(&mut self, now: Moment) -> Result<(), Failure> {
-        if self.begins_time {
-            self.ways_mut().try_for_each(|way| way.look(now))?;
-        }
-        Ok(())
+        if self.begins_time { self.look_there(now) } else { Ok(()) }
+    }
+
+    /// Apart, so that loops in which no event time begins are none the larger for it.
+    #[cold]
+    #[inline(never)]
+    fn look_there(&mut self, now: Moment) -> Result<(), Failure> {
+        self.ways_mut().try_for_each(|way| way.look(now))
     }
 
     /// When the clock is to be looked at next.
+    #[inline]
     pub(crate) fn next_look(&self) -> Option<Moment> {
-        if !self.begins_time {
-            return None;
-        }
+        if self.begins_time { self.next_look_there() } else { None }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn next_look_there(&self) -> Option<Moment> {
         self.ways().filter_map(|way| way.next_look()).min()
     }
 
